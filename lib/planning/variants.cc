@@ -165,6 +165,12 @@ absl::Status CheckWeights(const FieldChecker& check,
       return check.Error(path + ".dataset", absl::StrCat("\"", entry.dataset(),
                                                          "\" is listed twice"));
     }
+    if (entry.has_features() || entry.has_split()) {
+      return check.Error(path,
+                         absl::StrCat(entry.has_split() ? "split" : "features",
+                                      " belongs to mixture.textproto, "
+                                      "next to the data; move it there"));
+    }
     if (!entry.has_weight()) {
       return check.Error(path + ".weight", "is missing; write a number");
     }

@@ -161,6 +161,7 @@ absl::Status JsonFields::ReadItems(std::string_view name,
   array list;
   if (!Get(object_, name, &list)) return Missing(name);
   values->reserve(list.size());
+  values->clear();
   for (const element item : list) {
     Read value;
     if (item.get(value) != simdjson::SUCCESS) return Missing(name);

@@ -142,8 +142,16 @@ struct MixtureSource {
   std::string name;
   // Relative to the other data sets, above 0.
   double weight = 1;
-  // Paths of its TFRecord files.
+  // Paths of its TFRecord files, which may be compressed by gzip.
   std::vector<std::string> shards;
+  // Features of its records, as in EpisodeFeatures (run_config.proto). Empty
+  // means that the records do not have it: texts and numbers are then empty,
+  // and without an image no episode can be used.
+  std::string image = "frames";
+  std::vector<std::string> action = {"action"};
+  std::vector<std::string> state = {"state"};
+  std::string instruction = "instruction";
+  std::string episode_id = "episode_id";
 };
 
 // Writes a sealed memory file with one line per data set: the spawn request's

@@ -63,6 +63,11 @@ void VisitFields(Fields& fields, MixtureSource& source) {
   fields("name", source.name);
   fields("weight", source.weight);
   fields("shards", source.shards);
+  fields("image", source.image);
+  fields("action", source.action);
+  fields("state", source.state);
+  fields("instruction", source.instruction);
+  fields("episode_id", source.episode_id);
 }
 
 template <typename Fields>

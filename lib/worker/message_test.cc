@@ -426,8 +426,11 @@ TEST(MixtureMessageTest, AWrongFieldIsNamed) {
 }
 
 TEST(MixtureMessageTest, SourcesPassThroughAMemoryFile) {
-  const std::vector<MixtureSource> sources = {{"a", 1.5, {"/x/1", "/x/2"}},
-                                              {"b", 0.25, {}}};
+  std::vector<MixtureSource> sources = {{"a", 1.5, {"/x/1", "/x/2"}},
+                                        {"b", 0.25, {}}};
+  sources[1].image = "steps/observation/image";
+  sources[1].action = {"steps/x", "steps/y"};
+  sources[1].instruction = "";
   const auto fd = WriteMixtureSources(sources);
   ASSERT_TRUE(fd.ok()) << fd.status();
   const auto read = ReadMixtureSources(fd->get());
@@ -436,7 +439,12 @@ TEST(MixtureMessageTest, SourcesPassThroughAMemoryFile) {
   EXPECT_EQ((*read)[0].name, "a");
   EXPECT_EQ((*read)[0].weight, 1.5);
   EXPECT_THAT((*read)[0].shards, ElementsAre("/x/1", "/x/2"));
+  EXPECT_EQ((*read)[0].image, "frames");
   EXPECT_TRUE((*read)[1].shards.empty());
+  EXPECT_EQ((*read)[1].image, "steps/observation/image");
+  EXPECT_THAT((*read)[1].action, ElementsAre("steps/x", "steps/y"));
+  EXPECT_THAT((*read)[1].state, ElementsAre("state"));
+  EXPECT_EQ((*read)[1].instruction, "");
 }
 
 TEST(MixtureMessageTest, AListWithoutDataSetsIsRefused) {

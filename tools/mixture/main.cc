@@ -1,6 +1,7 @@
 // Measures weighted mixtures of many data sets of episodes.
 //
 //   bazel run //tools/mixture -- --config=$PWD/configs/mixture/demo.textproto
+#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,11 +10,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/override_flags.h"
 #include "lib/base/tool/tool_main.h"
+#include "lib/loader/mixture/mixture_folder.h"
+#include "lib/loader/mixture/mixture_list.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/runner/core/run.h"
@@ -36,6 +40,11 @@ DEFINE_string(batches, "",
 DEFINE_bool(audit, false,
             "measure nothing; instead check whether the weights are kept, on "
             "each rank and after an interruption; docs/audit.md explains it");
+DEFINE_string(import_mixture, "",
+              "FILE[:NAME]: measure nothing; instead print mixture.textproto "
+              "with the weights of a list of (\"NAME\", WEIGHT) in Python or "
+              "JSON, such as octo's OXE_MAGIC_SOUP; with --dataset=FOLDER "
+              "only of data sets that have a folder there");
 DEFINE_double(teardown_limit, 10,
               "SECONDS: kill a process whose teardown takes longer; the row is "
               "kept and says so");
@@ -64,6 +73,8 @@ ToolInfo Info() {
       "mixture --config=configs/mixture/demo.textproto "
       "--dataset=s3://bucket/episodes --cache_dir=/data/cache",
       "mixture --config=configs/mixture/demo.textproto --audit",
+      "mixture --import_mixture=mixes.py:OXE_MAGIC_SOUP --dataset=data/ "
+      ">data/mixture.textproto",
       "plan --config=configs/mixture/demo.textproto | mixture",
   };
   info.flag_files = {"tools/mixture/main.cc", kRunFlagsFile, kStoreFlagsFile,
@@ -119,7 +130,43 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   return options;
 }
 
+// Prints a list of weights as mixture.textproto.
+absl::StatusOr<ExitCode> ImportMixture() {
+  // Everything after the last colon is a name, unless the whole is a file.
+  std::string path = FLAGS_import_mixture;
+  std::string name;
+  const size_t colon = path.rfind(':');
+  if (!IsFile(path) && colon != std::string::npos) {
+    name = path.substr(colon + 1);
+    path.resize(colon);
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  const absl::StatusOr<std::vector<DatasetEntry>> entries =
+      ParseMixtureList(text, name);
+  if (!entries.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": ", entries.status().message()));
+  }
+  const Overrides overrides = OverridesFromFlags();
+  const std::string folder = overrides.dataset.value_or("");
+  std::vector<DatasetEntry> kept;
+  for (const DatasetEntry& entry : *entries) {
+    if (folder.empty() || IsFolder(JoinPath(folder, entry.name))) {
+      kept.push_back(entry);
+    } else {
+      std::cout << "# not in " << folder << ": " << entry.name << "\n";
+    }
+  }
+  if (kept.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        folder, ": has no folder of a data set that ", path, " names"));
+  }
+  std::cout << MixtureFileText(kept);
+  return ExitCode::kDone;
+}
+
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  if (!FLAGS_import_mixture.empty()) return ImportMixture();
   ASSIGN_OR_RETURN(RunOptions options, OptionsFromFlags());
   std::vector<std::string> job_ids;
   options.on_jobs = [&](const std::vector<Job>& jobs) {

@@ -274,6 +274,64 @@ class MixtureTest(harness.TestCase):
         self.assertEqual(run.rows[0]["status"], "ok", run.rows[0]["reason"])
         self.assertEqual(run.rows[0]["mixture"]["left_out"], ["robot_03"])
 
+    def test_a_folder_of_tensorflow_datasets(self):
+        folder = self.dataset()
+        version = folder / "robot_00/1.0.0"
+        version.mkdir()
+        for i, shard in enumerate(sorted(version.parent.glob("*.tfrecord"))):
+            shard.rename(version / f"x-train.tfrecord-{i:05}-of-00002")
+        # What it says is not in the records; the file says what is.
+        (version / "features.json").write_text("{}")
+        sweep = SHORT + ";metadata=full"
+        run = Run(dataset=folder, sweep=sweep)
+        self.assertEqual(run.code, 0, run.stderr)
+        (row,) = run.rows
+        self.assertEqual(row["mixture"]["left_out"], ["robot_00"])
+        self.assertIn("no image below steps", run.stderr)
+        weights = folder / "mixture.textproto"
+        text = weights.read_text()
+        named = (
+            'features { image: "frames" action: "action" } dataset: "robot_00"'
+        )
+        weights.write_text(text.replace('dataset: "robot_00"', named))
+        run = Run(dataset=folder, sweep=sweep)
+        self.assertEqual(run.code, 0, run.stderr)
+        (row,) = run.rows
+        self.assertEqual(row["mixture"]["left_out"], [])
+        first, second, *_ = row["mixture"]["shares"]
+        filled = ["state", "instruction", "episode_id"]
+        self.assertEqual(first["filled"], filled)
+        self.assertEqual(second["filled"], [])
+
+    def test_weights_can_be_imported(self):
+        folder = self.folder / "data"
+        (folder / "kuka").mkdir(parents=True)
+        mixes = self.folder / "mixes.py"
+        mixes.write_text(
+            'A = [("no", 1)]\nB = [\n  ("kuka", 0.5),  # half\n'
+            '  ("toto", 2),\n]\n'
+        )
+        run = harness.Run([MIXTURE, f"--import_mixture={mixes}:B"])
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual(
+            " ".join(run.stdout.split()),
+            'weights { dataset: "kuka" weight: 0.5 }'
+            ' weights { dataset: "toto" weight: 2 }',
+        )
+        run = harness.Run(
+            [MIXTURE, f"--import_mixture={mixes}:B", f"--dataset={folder}"]
+        )
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertIn(": toto\n", run.stdout)
+        self.assertNotIn('"toto"', run.stdout)
+        for wrong, words in (
+            (f"{mixes}:C", 'has no list "C"'),
+            (f"{folder}/none", "none"),
+        ):
+            run = harness.Run([MIXTURE, f"--import_mixture={wrong}"])
+            self.assertEqual(run.code, 1)
+            self.assertIn(words, run.stderr)
+
     def test_more_samples_than_frames(self):
         long = SHORT.replace("samples_per_episode=2", "samples_per_episode=100")
         run = Run("--on_error=fail", sweep=long)

@@ -14,18 +14,18 @@
 #include "lib/base/status_macros.h"
 #include "lib/loader/source/source.h"
 #include "lib/media/image.h"
+#include "lib/media/image_file.h"
 #include "lib/media/parallel.h"
 
 namespace feedrate {
 
-DatasetStream::DatasetStream(std::string name,
-                             const std::vector<std::string>& shards,
+DatasetStream::DatasetStream(MixtureSource source,
                              const DatasetStreamOptions& options,
                              OnFault on_fault)
-    : name_(std::move(name)),
+    : source_(std::move(source)),
       options_(options),
       on_fault_(std::move(on_fault)),
-      order_(shards, options.order) {}
+      order_(source_.shards, options.order) {}
 
 void DatasetStream::Opening::Run() {
   if (found_.ok()) result_ = Episode::Open(place_, options_, seed_);
@@ -39,6 +39,7 @@ std::shared_ptr<DatasetStream::Opening> DatasetStream::Begin() {
   if (place.ok()) {
     opening->place_ = *place;
     opening->options_ = options_.episode;
+    opening->options_.source = &source_;
     opening->seed_ = MixSeeds(options_.seed, static_cast<uint64_t>(planned_++));
   } else {
     opening->found_ = place.status();
@@ -68,7 +69,7 @@ absl::Status DatasetStream::PassOver(const std::string& place,
                                      const absl::Status& status) {
   const absl::Status named = absl::Status(
       status.code(),
-      absl::StrCat("data set \"", name_, "\": ", status.message()));
+      absl::StrCat("data set \"", source_.name, "\": ", status.message()));
   // No more data can follow: end in any mode.
   if (absl::IsFailedPrecondition(status) || options_.fail) end_ = named;
   if (end_.ok()) on_fault_(place, std::string(status.message()));
@@ -81,7 +82,7 @@ absl::StatusOr<bool> DatasetStream::Settle() {
   const std::shared_ptr<Opening> first = std::move(line_.front());
   line_.pop_front();
   if (!first->found_.ok()) {
-    RETURN_IF_ERROR(PassOver(name_, first->found_));
+    RETURN_IF_ERROR(PassOver(source_.name, first->found_));
     return false;
   }
   const int64_t pass = first->place_.pass;
@@ -89,9 +90,10 @@ absl::StatusOr<bool> DatasetStream::Settle() {
     RETURN_IF_ERROR(
         PassOver(first->place_.shard->path(), first->result_.status()));
     if (pass <= last_good_pass_ + 1) return false;
-    end_ = absl::FailedPreconditionError(absl::StrCat(
-        "data set \"", name_, "\": none of its episodes can be used; the ",
-        "last: ", first->result_.status().message()));
+    end_ = absl::FailedPreconditionError(
+        absl::StrCat("data set \"", source_.name,
+                     "\": none of its episodes can be used; the ",
+                     "last: ", first->result_.status().message()));
     return end_;
   }
   last_good_pass_ = std::max(last_good_pass_, pass);
@@ -206,19 +208,33 @@ void ClearAround(const Border& rows, const Border& columns,
 }  // namespace
 
 template <typename Jpeg>
-absl::Status FrameDecoderOf<Jpeg>::Decode(absl::string_view jpeg,
+absl::Status FrameDecoderOf<Jpeg>::Decode(absl::string_view file,
                                           const FrameShape& shape,
                                           uint8_t* out) {
-  ASSIGN_OR_RETURN(const ImageInfo info, decoder_.Open(jpeg));
+  const bool is_png = IsPng(file);
+  ASSIGN_OR_RETURN(const ImageInfo info,
+                   is_png ? ReadPngHeader(file) : decoder_.Open(file));
   JpegRegion region;
   const Border rows = PlaceOf(info.height, shape.height, &region.y);
   const Border columns = PlaceOf(info.width, shape.width, &region.x);
   region.height = rows.inner;
   region.width = columns.inner;
   const size_t stride = size_t{3} * shape.width;
-  RETURN_IF_ERROR(decoder_.Decode(
-      region, {}, out + stride * rows.before + size_t{3} * columns.before,
-      stride));
+  uint8_t* const inner =
+      out + stride * rows.before + size_t{3} * columns.before;
+  if (is_png) {
+    const size_t from_stride = size_t{3} * info.width;
+    whole_.resize(from_stride * info.height);
+    RETURN_IF_ERROR(DecodePng(file, info.height, info.width, whole_.data()));
+    for (int y = 0; y < region.height; ++y) {
+      std::memcpy(
+          inner + stride * y,
+          whole_.data() + from_stride * (region.y + y) + size_t{3} * region.x,
+          size_t{3} * region.width);
+    }
+  } else {
+    RETURN_IF_ERROR(decoder_.Decode(region, {}, inner, stride));
+  }
   ClearAround(rows, columns, shape, out);
   return absl::OkStatus();
 }
@@ -256,8 +272,7 @@ absl::StatusOr<Frames> DrawFrames(const std::vector<MixtureSource>& sources,
     DatasetStreamOptions how = PlannedStream(spec, options.seed, i);
     how.fail = false;
     auto stream = std::make_unique<DatasetStream>(
-        sources[i].name, sources[i].shards, how,
-        [](const std::string&, const std::string&) {});
+        sources[i], how, [](const std::string&, const std::string&) {});
     if (!Settle(stream.get()).ok()) continue;
     streams.push_back(std::move(stream));
     weights.push_back(sources[i].weight);

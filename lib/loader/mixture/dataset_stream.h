@@ -46,10 +46,10 @@ class DatasetStream {
   using OnFault =
       std::function<void(const std::string& name, const std::string& reason)>;
 
-  DatasetStream(std::string name, const std::vector<std::string>& shards,
-                const DatasetStreamOptions& options, OnFault on_fault);
+  DatasetStream(MixtureSource source, const DatasetStreamOptions& options,
+                OnFault on_fault);
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return source_.name; }
 
   // A queued episode. Call Run once, without the lock; then call Opened with
   // it.
@@ -94,7 +94,7 @@ class DatasetStream {
  private:
   absl::Status PassOver(const std::string& name, const absl::Status& status);
 
-  const std::string name_;
+  const MixtureSource source_;
   const DatasetStreamOptions options_;
   const OnFault on_fault_;
   EpisodeOrder order_;
@@ -157,13 +157,14 @@ struct FrameShape {
 template <typename Jpeg>
 class FrameDecoderOf {
  public:
-  // Writes shape.bytes() to `out`. InvalidArgument if `jpeg` is damaged or not
-  // a JPEG.
-  absl::Status Decode(absl::string_view jpeg, const FrameShape& shape,
+  // Writes shape.bytes() to `out`. InvalidArgument if `file` is damaged or
+  // neither a JPEG nor a PNG.
+  absl::Status Decode(absl::string_view file, const FrameShape& shape,
                       uint8_t* out);
 
  private:
   Jpeg decoder_;
+  std::vector<uint8_t> whole_;  // A PNG, which has to be decoded as a whole.
 };
 using FrameDecoder = FrameDecoderOf<JpegRegionDecoder>;
 

@@ -4,9 +4,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -21,25 +23,46 @@
 namespace feedrate {
 namespace {
 
-absl::StatusOr<absl::string_view> OneText(const ExampleView& example,
-                                          absl::string_view feature) {
-  std::vector<absl::string_view> values;
-  RETURN_IF_ERROR(example.Bytes(feature, &values));
-  if (values.size() == 1) return values[0];
+// Reads one text, or `steps` of them. Nothing if the feature has no name.
+absl::Status Texts(const ExampleView& example, absl::string_view feature,
+                   size_t steps, std::vector<absl::string_view>* values) {
+  if (feature.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(example.Bytes(feature, values));
+  if (values->size() == 1 || values->size() == steps) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "feature \"", feature, "\" has ", values.size(), " values, not one"));
+      "feature \"", feature, "\" has ", values->size(), " values, not one",
+      steps > 1 ? absl::StrCat(" or ", steps) : ""));
 }
 
-// Reads one row of numbers per step; returns their width.
-absl::StatusOr<int> Rows(const ExampleView& example, absl::string_view feature,
-                         size_t steps, std::vector<float>* values) {
-  RETURN_IF_ERROR(example.Floats(feature, values));
-  if (values->size() % steps == 0) {
-    return static_cast<int>(values->size() / steps);
+// Reads one row of numbers per step, which joins those of all features; returns
+// their width.
+absl::StatusOr<int> Rows(const ExampleView& example,
+                         const std::vector<std::string>& features, size_t steps,
+                         std::vector<float>* values) {
+  std::vector<std::vector<float>> parts(features.size());
+  size_t width = 0;
+  for (size_t i = 0; i < features.size(); ++i) {
+    RETURN_IF_ERROR(example.Floats(features[i], &parts[i]));
+    if (parts[i].size() % steps != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("feature \"", features[i], "\" has ", parts[i].size(),
+                       " numbers, which ", steps, " steps cannot share"));
+    }
+    width += parts[i].size() / steps;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("feature \"", feature, "\" has ", values->size(),
-                   " numbers, which ", steps, " steps cannot share"));
+  if (parts.size() == 1) {
+    *values = std::move(parts[0]);
+    return static_cast<int>(width);
+  }
+  values->reserve(width * steps);
+  for (size_t step = 0; step < steps; ++step) {
+    for (const std::vector<float>& part : parts) {
+      const auto row = static_cast<int64_t>(part.size() / steps);
+      const auto from = part.begin() + static_cast<int64_t>(step) * row;
+      values->insert(values->end(), from, from + row);
+    }
+  }
+  return static_cast<int>(width);
 }
 
 }  // namespace
@@ -77,24 +100,35 @@ absl::StatusOr<absl::string_view> Episode::ReadRecord() {
 absl::Status Episode::Read(const EpisodeOptions& options) {
   ASSIGN_OR_RETURN(const absl::string_view data, ReadRecord());
   ExampleView example;
+  static const MixtureSource& own = *new MixtureSource;
+  const MixtureSource& names =
+      options.source != nullptr ? *options.source : own;
+  if (names.image.empty()) {
+    return Named(
+        absl::NotFoundError("features.json has no image below steps; name a "
+                            "feature in mixture.textproto"));
+  }
   absl::Status read = example.Parse(data);
-  if (read.ok()) read = example.Bytes("frames", &frames_);
+  if (read.ok()) read = example.Bytes(names.image, &frames_);
   if (read.ok() && frames_.empty()) {
-    read = absl::OutOfRangeError("feature \"frames\" is empty");
+    read = absl::OutOfRangeError(
+        absl::StrCat("feature \"", names.image, "\" is empty"));
   }
   if (read.ok() && options.metadata == MetadataMode::kFull) {
-    read = ReadMetadata(example);
+    read = ReadMetadata(example, names);
   }
   return read.ok() ? read : Named(read);
 }
 
-absl::Status Episode::ReadMetadata(const ExampleView& example) {
-  ASSIGN_OR_RETURN(id_, OneText(example, "episode_id"));
-  ASSIGN_OR_RETURN(instruction_, OneText(example, "instruction"));
-  ASSIGN_OR_RETURN(action_width_,
-                   Rows(example, "action", frames_.size(), &action_));
-  ASSIGN_OR_RETURN(state_width_,
-                   Rows(example, "state", frames_.size(), &state_));
+absl::Status Episode::ReadMetadata(const ExampleView& example,
+                                   const MixtureSource& names) {
+  const size_t steps = frames_.size();
+  std::vector<absl::string_view> ids;
+  RETURN_IF_ERROR(Texts(example, names.episode_id, 1, &ids));
+  if (!ids.empty()) id_ = ids[0];
+  RETURN_IF_ERROR(Texts(example, names.instruction, steps, &instructions_));
+  ASSIGN_OR_RETURN(action_width_, Rows(example, names.action, steps, &action_));
+  ASSIGN_OR_RETURN(state_width_, Rows(example, names.state, steps, &state_));
   return absl::OkStatus();
 }
 
@@ -133,7 +167,57 @@ absl::Status Cannot(const std::string& path, absl::string_view what) {
                          : absl::DataLossError(text);
 }
 
+// The content of a compressed file, in a file without a name.
+absl::StatusOr<UniqueFd> Unpack(const std::string& path) {
+  const char* const folder = std::getenv("TMPDIR");
+  UniqueFd out(open(folder != nullptr && *folder != 0 ? folder : "/tmp",
+                    O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!out.valid()) return Cannot(path, "be unpacked: no file in $TMPDIR");
+  const gzFile in = gzopen(path.c_str(), "rbe");
+  if (in == nullptr) return Cannot(path, "open");
+  std::vector<char> bytes(1 << 20);
+  absl::Status status;
+  while (status.ok()) {
+    const int got =
+        gzread(in, bytes.data(), static_cast<unsigned>(bytes.size()));
+    int code = Z_OK;
+    const char* const reason = gzerror(in, &code);
+    // What comes before the damage is used, as in shards that are cut off.
+    if (got <= 0 || (code != Z_OK && code != Z_STREAM_END)) {
+      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
+        status = absl::DataLossError(
+            absl::StrCat(path, ": cannot be unpacked: ", reason));
+      }
+      if (got <= 0) break;
+    }
+    for (int at = 0; at < got && status.ok();) {
+      const ssize_t wrote = write(out.get(), bytes.data() + at, got - at);
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote < 0) status = Cannot(path, "be unpacked to $TMPDIR");
+      at += static_cast<int>(std::max<ssize_t>(wrote, 0));
+    }
+  }
+  gzclose(in);
+  RETURN_IF_ERROR(status);
+  return out;
+}
+
 }  // namespace
+
+bool IsGzipShard(absl::string_view head) {
+  return head.size() >= kTfRecordHeadBytes && head[0] == '\x1f' &&
+         head[1] == '\x8b' && head[2] == '\x08' &&
+         LittleEndian32(head.data() + 8) != MaskedCrc32c(head.substr(0, 8));
+}
+
+MappedShard::MappedShard(std::string path, UniqueFd unpacked,
+                         absl::string_view bytes)
+    : path_(std::move(path)),
+      unpacked_(std::move(unpacked)),
+      mapped_path_(unpacked_.valid()
+                       ? absl::StrCat("/proc/self/fd/", unpacked_.get())
+                       : path_),
+      bytes_(bytes) {}
 
 absl::StatusOr<std::unique_ptr<MappedShard>> MappedShard::Open(
     const std::string& path) {
@@ -144,12 +228,23 @@ absl::StatusOr<std::unique_ptr<MappedShard>> MappedShard::Open(
   if (!S_ISREG(info.st_mode)) {
     return absl::DataLossError(absl::StrCat(path, ": is no plain file"));
   }
+  char head[kTfRecordHeadBytes];
+  const ssize_t got = pread(file.get(), head, sizeof(head), 0);
+  if (got < 0) return Cannot(path, "read");
+  UniqueFd unpacked;
+  if (IsGzipShard({head, static_cast<size_t>(got)})) {
+    ASSIGN_OR_RETURN(unpacked, Unpack(path));
+    if (fstat(unpacked.get(), &info) != 0) return Cannot(path, "look up");
+  }
+  const int fd = unpacked.valid() ? unpacked.get() : file.get();
   const auto size = static_cast<size_t>(info.st_size);
-  if (size == 0) return absl::WrapUnique(new MappedShard(path, {}));
-  void* const map = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (size == 0) {
+    return absl::WrapUnique(new MappedShard(path, std::move(unpacked), {}));
+  }
+  void* const map = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
   if (map == MAP_FAILED) return Cannot(path, "map");
-  return absl::WrapUnique(
-      new MappedShard(path, {static_cast<const char*>(map), size}));
+  return absl::WrapUnique(new MappedShard(
+      path, std::move(unpacked), {static_cast<const char*>(map), size}));
 }
 
 MappedShard::~MappedShard() {
@@ -169,7 +264,8 @@ void MappedShard::Release(int64_t offset) const {
 absl::StatusOr<MappedPart> MappedShard::Map(int64_t offset,
                                             int64_t length) const {
   // Opened each time: a mixture may have more shards than a process may open.
-  const UniqueFd file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd file(
+      open(mapped_path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return Cannot(path_, "open");
   struct stat info = {};
   if (fstat(file.get(), &info) != 0) return Cannot(path_, "look up");

@@ -15,7 +15,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/adapters/worker/params.h"
+#include "lib/base/unique_fd.h"
 #include "lib/storage/tfrecord.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
@@ -43,10 +45,16 @@ class MappedPart {
   absl::string_view bytes_;
 };
 
-// A mapped shard. This map is used only to find records by their headers; the
-// content of a record gets a map of its own, since pages of a large map are
-// read in megabytes, and nobody could say how much memory they take.
-// Thread-safe after construction.
+// True if a shard that begins with these bytes is compressed by gzip: it has
+// gzip's magic number, and is not a TFRecord file whose first record happens to
+// have that length.
+bool IsGzipShard(absl::string_view head);
+
+// A mapped shard. One that is compressed by gzip is unpacked first, into a file
+// without a name in $TMPDIR that lives as long as this object. This map is used
+// only to find records by their headers; the content of a record gets a map of
+// its own, since pages of a large map are read in megabytes, and nobody could
+// say how much memory they take. Thread-safe after construction.
 class MappedShard {
  public:
   // NotFound or DataLoss name the path.
@@ -66,10 +74,11 @@ class MappedShard {
   void Release(int64_t offset) const;
 
  private:
-  MappedShard(std::string path, absl::string_view bytes)
-      : path_(std::move(path)), bytes_(bytes) {}
+  MappedShard(std::string path, UniqueFd unpacked, absl::string_view bytes);
 
   const std::string path_;
+  const UniqueFd unpacked_;  // Invalid unless the shard is compressed.
+  const std::string mapped_path_;
   const absl::string_view bytes_;
 };
 
@@ -170,6 +179,9 @@ struct EpisodeOptions {
   // Steps between the frames of a pair.
   int pair_offset = 1;
   MetadataMode metadata = MetadataMode::kNone;
+  // Only the names of features are used. Outlives the episode's opening; null
+  // means the names of feedrate's own episodes.
+  const MixtureSource* source = nullptr;
 };
 
 // An open episode. Holds its record, mapped. The shard must outlive it.
@@ -188,7 +200,7 @@ class Episode {
   // For messages: shard and record number.
   std::string name() const;
 
-  // JPEG files, by step.
+  // JPEG or PNG files, by step.
   const std::vector<absl::string_view>& frames() const { return frames_; }
   // First step of each pair.
   const std::vector<int>& pairs() const { return pairs_; }
@@ -198,7 +210,11 @@ class Episode {
 
   // Set with MetadataMode::kFull, else empty.
   absl::string_view id() const { return id_; }
-  absl::string_view instruction() const { return instruction_; }
+  absl::string_view instruction(int step) const {
+    return instructions_.empty()       ? absl::string_view()
+           : instructions_.size() == 1 ? instructions_[0]
+                                       : instructions_[step];
+  }
   // Row of the step.
   const float* action(int step) const {
     return action_.data() + static_cast<size_t>(step) * action_width_;
@@ -214,7 +230,8 @@ class Episode {
   // Returns the data of the record after reading and checking it.
   absl::StatusOr<absl::string_view> ReadRecord();
   absl::Status Read(const EpisodeOptions& options);
-  absl::Status ReadMetadata(const class ExampleView& example);
+  absl::Status ReadMetadata(const class ExampleView& example,
+                            const MixtureSource& names);
   absl::Status DrawPairs(const EpisodeOptions& options, uint64_t seed);
   absl::Status Named(const absl::Status& status) const;
 
@@ -224,7 +241,7 @@ class Episode {
   std::vector<int> pairs_;
   mutable KeptFrames kept_;
   absl::string_view id_;
-  absl::string_view instruction_;
+  std::vector<absl::string_view> instructions_;  // None, one, or by step.
   std::vector<float> action_;
   std::vector<float> state_;
   int action_width_ = 0;

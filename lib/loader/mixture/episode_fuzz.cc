@@ -1,11 +1,12 @@
 // Two tests with the same bytes. As a shard, they end, and every episode that
 // opens has frames inside of its record and as many pairs as asked for. Read as
 // decisions, they make a shard of episodes with known features, some of them
-// missing or of a wrong size: the good ones come back as they are, the others
-// with an error that names their record.
+// missing or of a wrong size, and the shard compressed or not: the good ones
+// come back as they are, the others with an error that names their record.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "lib/loader/mixture/episode.h"
+#include "lib/loader/mixture/mixture_list.h"
 #include "lib/storage/tfrecord.h"
 #include "third_party/fuzz/decisions.h"
 
@@ -124,10 +126,53 @@ std::string NewRecord(const EpisodeOptions& options, Decisions* decisions,
   known->is_right = pairs >= 1 && pairs >= options.samples && damage != 2;
   // With a single step, any number of values is a row.
   if (full && damage == 1 && steps > 1) known->is_right = false;
-  if (full && damage >= 3 && damage <= 5) known->is_right = false;
+  if (full && (damage == 3 || damage == 4)) known->is_right = false;
+  // Two texts are one per step of two.
+  if (full && damage == 5 && steps != 2) known->is_right = false;
   std::string record;
   AppendTfRecord(builder.Serialized(), &record);
   return record;
+}
+
+std::string Gzip(absl::string_view bytes) {
+  z_stream stream = {};
+  constexpr int kGzipWindow = 15 + 16;
+  CHECK_EQ(
+      deflateInit2(&stream, 1, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY),
+      Z_OK);
+  std::string packed(deflateBound(&stream, bytes.size()), 0);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = bytes.size();
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = packed.size();
+  CHECK_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+// A list that is written down comes back; anything else ends.
+void ReadLists(absl::string_view bytes, Decisions* decisions) {
+  ParseMixtureList(bytes, "").IgnoreError();
+  ParseMixtureList(bytes, "A").IgnoreError();
+  const bool is_python = decisions->Yes();
+  std::string text = is_python ? "OTHER = [('z', 1)]\nA = [" : "{\"A\": [";
+  const int count = 1 + static_cast<int>(decisions->Below(5));
+  std::vector<double> weights;
+  for (int i = 0; i < count; ++i) {
+    weights.push_back(decisions->Below(1000) / 8.0);
+    absl::StrAppend(&text, is_python ? "('d" : "[\"d", i,
+                    is_python ? "', " : "\", ", weights.back(),
+                    is_python ? "), # a\n" : "],");
+  }
+  absl::StrAppend(&text, is_python ? "]" : "]}");
+  const auto entries = ParseMixtureList(text, "A");
+  CHECK(entries.ok()) << entries.status() << text;
+  CHECK_EQ(entries->size(), weights.size());
+  for (int i = 0; i < count; ++i) {
+    CHECK_EQ((*entries)[i].name, absl::StrCat("d", i));
+    CHECK_EQ((*entries)[i].weight, weights[i]);
+  }
 }
 
 void ReadWhatIsKnown(const EpisodeOptions& options, Decisions* decisions) {
@@ -138,7 +183,7 @@ void ReadWhatIsKnown(const EpisodeOptions& options, Decisions* decisions) {
                     NewRecord(options, decisions, &records.emplace_back()));
   }
   if (records.empty()) return;
-  const Shard shard(bytes);
+  const Shard shard(decisions->Yes() ? Gzip(bytes) : bytes);
   EpisodeOrder order({shard.path()}, EpisodeOrderOptions());
   for (size_t i = 0; i < records.size(); ++i) {
     const absl::StatusOr<EpisodePlace> place = order.Next();
@@ -174,6 +219,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const feedrate::EpisodeOptions options = feedrate::NewOptions(&decisions);
   feedrate::ReadAnything(
       absl::string_view(reinterpret_cast<const char*>(data), size), options);
+  feedrate::ReadLists(
+      absl::string_view(reinterpret_cast<const char*>(data), size), &decisions);
   feedrate::ReadWhatIsKnown(options, &decisions);
   return 0;
 }

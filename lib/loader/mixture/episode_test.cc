@@ -1,6 +1,7 @@
 #include "lib/loader/mixture/episode.h"
 
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <set>
@@ -9,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/loader/testing/test_files.h"
+#include "lib/storage/checksum.h"
 
 namespace feedrate {
 namespace {
@@ -49,7 +51,7 @@ TEST_F(EpisodeTest, HasItsFramesAndMetadata) {
   ASSERT_TRUE(episode.ok()) << episode.status();
   EXPECT_THAT((*episode)->frames(), ElementsAre("f0", "f1", "f2", "f3", "f4"));
   EXPECT_EQ((*episode)->id(), "e7");
-  EXPECT_EQ((*episode)->instruction(), "open the drawer");
+  EXPECT_EQ((*episode)->instruction(0), "open the drawer");
   EXPECT_EQ((*episode)->action_width(), 2);
   EXPECT_EQ((*episode)->action(3)[1], 7);
   EXPECT_EQ((*episode)->state(4)[0], 1);
@@ -212,6 +214,101 @@ TEST(KeptFramesTest, KeepsNoMoreThanItSays) {
     }
   }
   EXPECT_EQ(there, KeptFrames::kMost);
+}
+
+// What tensorflow-datasets writes: nested names, an instruction per step, and
+// actions in several features.
+std::string TfdsShard() {
+  ExampleBuilder builder;
+  builder.AddBytes("steps/observation/image", {"f0", "f1", "f2"});
+  builder.AddFloats("steps/action/move", {1, 2, 3, 4, 5, 6});
+  builder.AddFloats("steps/action/grip", {7, 8, 9});
+  builder.AddBytes("steps/language_instruction", {"a", "b", "c"});
+  std::string bytes;
+  AppendTfRecord(builder.Serialized(), &bytes);
+  return bytes;
+}
+
+MixtureSource TfdsNames() {
+  MixtureSource names;
+  names.image = "steps/observation/image";
+  names.action = {"steps/action/move", "steps/action/grip"};
+  names.state = {};
+  names.instruction = "steps/language_instruction";
+  names.episode_id = "";
+  return names;
+}
+
+absl::StatusOr<std::unique_ptr<Episode>> OpenOnly(const std::string& path,
+                                                  const MixtureSource& names) {
+  // Outlives the test, as shards must outlive their episodes.
+  auto* const order = new EpisodeOrder({path}, EpisodeOrderOptions());
+  const absl::StatusOr<EpisodePlace> place = order->Next();
+  if (!place.ok()) return place.status();
+  EpisodeOptions options;
+  options.metadata = MetadataMode::kFull;
+  options.source = &names;
+  return Episode::Open(*place, options, 0);
+}
+
+TEST(EpisodeNamesTest, FeaturesMayHaveOtherNames) {
+  const std::string path = WriteTestFile(NewTestFolder(), "shard", TfdsShard());
+  const auto episode = OpenOnly(path, TfdsNames());
+  ASSERT_TRUE(episode.ok()) << episode.status();
+  EXPECT_THAT((*episode)->frames(), ElementsAre("f0", "f1", "f2"));
+  EXPECT_EQ((*episode)->instruction(1), "b");
+  EXPECT_EQ((*episode)->id(), "");
+  ASSERT_EQ((*episode)->action_width(), 3);
+  EXPECT_THAT(absl::MakeSpan((*episode)->action(1), 3), ElementsAre(3, 4, 8));
+  EXPECT_EQ((*episode)->state_width(), 0);
+}
+
+TEST(EpisodeNamesTest, SaysWhatIsMissing) {
+  const std::string path = WriteTestFile(NewTestFolder(), "shard", TfdsShard());
+  MixtureSource names = TfdsNames();
+  names.action = {"steps/action"};
+  EXPECT_THAT(std::string(OpenOnly(path, names).status().message()),
+              HasSubstr("record 0: no feature \"steps/action\"; it has "
+                        "steps/observation/image"));
+  names.image = "";
+  EXPECT_THAT(std::string(OpenOnly(path, names).status().message()),
+              HasSubstr("features.json has no image below steps"));
+}
+
+std::string Gzip(const std::string& path, absl::string_view bytes) {
+  const gzFile file = gzopen(path.c_str(), "wb");
+  EXPECT_EQ(gzwrite(file, bytes.data(), bytes.size()), bytes.size());
+  EXPECT_EQ(gzclose(file), Z_OK);
+  return path;
+}
+
+TEST(GzipShardTest, IsUnpacked) {
+  const std::string path = Gzip(NewTestFolder() + "/shard", TfdsShard());
+  const auto episode = OpenOnly(path, TfdsNames());
+  ASSERT_TRUE(episode.ok()) << episode.status();
+  EXPECT_THAT((*episode)->frames(), ElementsAre("f0", "f1", "f2"));
+  EXPECT_THAT((*episode)->name(), HasSubstr(path));
+}
+
+TEST(GzipShardTest, DamageIsAnErrorWithItsPlace) {
+  const std::string path = Gzip(NewTestFolder() + "/shard", TfdsShard());
+  // In the middle of the data, and in the checksum at the end.
+  ASSERT_EQ(truncate(path.c_str(), 60), 0);
+  const auto cut = OpenOnly(path, TfdsNames());
+  EXPECT_THAT(std::string(cut.status().message()), HasSubstr(path));
+  EXPECT_TRUE(absl::IsDataLoss(cut.status())) << cut.status();
+}
+
+TEST(GzipShardTest, IsNotTakenForARecordOfThatLength) {
+  std::string head;
+  AppendTfRecord("", &head);
+  EXPECT_FALSE(IsGzipShard(head));
+  const std::string magic("\x1f\x8b\x08\0\0\0\0\0", 8);
+  EXPECT_TRUE(IsGzipShard(magic + std::string(4, 0)));
+  std::string record = magic;
+  AppendLittleEndian32(MaskedCrc32c(magic), &record);
+  EXPECT_FALSE(IsGzipShard(record));
+  EXPECT_FALSE(IsGzipShard("\x1f\x8b"));
 }
 
 }  // namespace

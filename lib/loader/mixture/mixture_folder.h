@@ -22,6 +22,8 @@ struct DatasetEntry {
   double weight = 1;
 };
 
+// The content of mixture.textproto.
+std::string MixtureFileText(const std::vector<DatasetEntry>& entries);
 // Writes `folder`/mixture.textproto.
 absl::Status WriteMixtureFile(const std::string& folder,
                               const std::vector<DatasetEntry>& entries);
@@ -29,7 +31,9 @@ absl::Status WriteMixtureFile(const std::string& folder,
 // Reads the data sets of `folder`: weights from mixture.textproto, shards
 // (files that end in .tfrecord or .tfrecords, or have it before `-`) sorted by
 // name. Without that file every subfolder with a shard is a data set of weight
-// 1, sorted by name. A data set may have no shards and any weight; the caller
+// 1, sorted by name. A folder that tensorflow-datasets wrote has features.json,
+// which says what its features are called; of several versions the newest
+// counts. A data set may have no shards and any weight; the caller
 // decides what that means. NotFound if there is no data set.
 absl::StatusOr<std::vector<MixtureSource>> ReadMixtureFolder(
     const std::string& folder);

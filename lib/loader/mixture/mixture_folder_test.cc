@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
@@ -17,6 +18,7 @@ namespace feedrate {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -186,6 +188,91 @@ TEST(SyntheticEpisodesTest, WritesWhatIsMissing) {
   WriteTestFile(folder, "robot_00/" + BaseName(kept), "mine");
   ASSERT_TRUE(WriteSyntheticEpisodes(spec, folder, nullptr).ok());
   EXPECT_EQ(ReadFile(kept).value(), "mine");
+}
+
+// As tensorflow-datasets 4.9 writes it, less what nobody reads here.
+std::string FeaturesJson(const std::string& camera, bool all = true) {
+  const std::string text = R"({"text": {}})";
+  const std::string floats =
+      R"({"tensor": {"dtype": "float32", "encoding": "none"}})";
+  return absl::StrCat(
+      R"({"featuresDict": {"features": {"steps": {"sequence": {"feature": )",
+      R"({"featuresDict": {"features": {"observation": {"featuresDict": )",
+      R"({"features": {"depth": {"tensor": {"dtype": "float32", )",
+      R"("encoding": "zlib"}}, ")", camera,
+      R"(": {"image": {"encodingFormat": "png"}})",
+      all ? absl::StrCat(R"(, "state": )", floats) : "", "}}}",
+      all ? absl::StrCat(R"(, "language_instruction": )", text,
+                         R"(, "action": )", floats)
+          : absl::StrCat(R"(, "action": {"featuresDict": {"features": )",
+                         R"({"a": )", floats, R"(, "b": )", floats, "}}}"),
+      R"(}}}}}, "episode_metadata": {"featuresDict": {"features": )",
+      R"({"file_path": )", text, "}}}}}}");
+}
+
+void WriteTfds(const std::string& folder, const std::string& below,
+               const std::string& features) {
+  ASSERT_TRUE(MakeFolder(JoinPath(folder, below)).ok());
+  WriteTestFile(folder, below + "/features.json", features);
+  for (const char* name :
+       {"x-train.tfrecord-00000-of-00002", "x-train.tfrecord-00001-of-00002",
+        "x-test.tfrecord-00000-of-00001"}) {
+    WriteTestFile(folder, JoinPath(below, name), "");
+  }
+}
+
+TEST(TfdsFolderTest, FeaturesJsonNamesFeatures) {
+  const std::string folder = NewTestFolder();
+  WriteTfds(folder, "x/0.9.0", "{}");
+  WriteTfds(folder, "x/0.10.0", FeaturesJson("image"));
+  WriteTfds(folder, "y/1.0.0", FeaturesJson("wrist", /*all=*/false));
+  const auto sources = ReadMixtureFolder(folder);
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  ASSERT_THAT(*sources, SizeIs(2));
+  const MixtureSource& x = (*sources)[0];
+  ASSERT_THAT(x.shards, SizeIs(2));
+  EXPECT_THAT(x.shards[0], HasSubstr("/0.10.0/x-train.tfrecord-00000"));
+  EXPECT_EQ(x.image, "steps/observation/image");
+  EXPECT_THAT(x.action, ElementsAre("steps/action"));
+  EXPECT_THAT(x.state, ElementsAre("steps/observation/state"));
+  EXPECT_EQ(x.instruction, "steps/language_instruction");
+  EXPECT_EQ(x.episode_id, "episode_metadata/file_path");
+  const MixtureSource& y = (*sources)[1];
+  EXPECT_EQ(y.image, "steps/observation/wrist");
+  EXPECT_THAT(y.action, ElementsAre("steps/action/a", "steps/action/b"));
+  EXPECT_THAT(y.state, SizeIs(0));
+  EXPECT_EQ(y.instruction, "");
+}
+
+TEST(TfdsFolderTest, TheFileReplacesNamesAndSplit) {
+  const std::string folder = NewTestFolder();
+  WriteTfds(folder, "x/1.0.0", FeaturesJson("image"));
+  WriteTestFile(folder, "mixture.textproto",
+                "weights { dataset: \"x\" weight: 2 split: \"test\" features "
+                "{ image: \"steps/other\" state: \"a\" state: \"b\" } }");
+  const auto sources = ReadMixtureFolder(folder);
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  EXPECT_THAT((*sources)[0].shards, SizeIs(1));
+  EXPECT_EQ((*sources)[0].image, "steps/other");
+  EXPECT_THAT((*sources)[0].state, ElementsAre("a", "b"));
+  EXPECT_THAT((*sources)[0].action, ElementsAre("steps/action"));
+  WriteTestFile(folder, "mixture.textproto",
+                "weights { dataset: \"x\" weight: 2 split: \"dev\" }");
+  EXPECT_THAT(Message(folder), HasSubstr("no shard of the split \"dev\""));
+}
+
+TEST(TfdsFolderTest, SaysWhatIsWrong) {
+  const std::string folder = NewTestFolder();
+  WriteTfds(folder, "x/1.0.0", "[1]");
+  EXPECT_THAT(Message(folder),
+              HasSubstr("features.json: is not a JSON object"));
+  WriteTestFile(folder, "x/1.0.0/features.json", "{\"a\"");
+  EXPECT_THAT(Message(folder),
+              HasSubstr("features.json: is not a JSON object"));
+  const std::string two = NewTestFolder();
+  WriteTfds(two, "x/left/1.0.0", FeaturesJson("image"));
+  WriteTfds(two, "x/right/1.0.0", FeaturesJson("image"));
+  EXPECT_THAT(Message(two), HasSubstr("has several configs"));
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ absl::Status MixtureLoader::OpenSources(
     stream.fail = fail;
     const auto number = static_cast<int64_t>(i);
     streams.push_back(std::make_unique<DatasetStream>(
-        sources[i].name, sources[i].shards, stream,
+        sources[i], stream,
         [this, number](const std::string& name, const std::string& reason) {
           faults_.Add({0, number, name, reason});
         }));
@@ -468,8 +468,7 @@ void MixtureLoader::WriteMetadata(const Task& task) {
   const int step = task.sample.step;
   metadata.step = step;
   metadata.episode_id.assign(episode.id().data(), episode.id().size());
-  metadata.instruction.assign(episode.instruction().data(),
-                              episode.instruction().size());
+  metadata.instruction = std::string(episode.instruction(step));
   const float* const action = episode.action(step);
   metadata.action.assign(action, action + episode.action_width());
   const float* const state = episode.state(step);

@@ -63,6 +63,17 @@ Totals AddUp(const std::vector<Batch>& batches,
   return totals;
 }
 
+// Where frames come from, and what records do not have.
+void AddNames(const MixtureSource& source, const std::string& metadata,
+              MixtureDataset* share) {
+  if (source.image != MixtureSource().image) share->set_image(source.image);
+  if (metadata != "full") return;
+  if (source.action.empty()) share->add_filled("action");
+  if (source.state.empty()) share->add_filled("state");
+  if (source.instruction.empty()) share->add_filled("instruction");
+  if (source.episode_id.empty()) share->add_filled("episode_id");
+}
+
 void SetShares(const EpochReply& reply, const Totals& totals,
                const std::vector<MixtureSource>& sources, Mixture* mixture) {
   const std::set<std::string> left_out(reply.left_out().begin(),
@@ -83,6 +94,7 @@ void SetShares(const EpochReply& reply, const Totals& totals,
     share->set_stall_s(totals.stall_s[i]);
     share->set_samples(totals.samples[i]);
     share->set_dominated(totals.dominated[i]);
+    AddNames(sources[i], mixture->metadata(), share);
     distance += std::abs(share->sample_share() - share->weight_share());
     unique += totals.dominated[i] > 0;
   }

@@ -67,6 +67,13 @@ class EpisodeSet:
     name: str
     weight: float
     shards: list
+    # Names of features; empty where its records have none. As MixtureSource in
+    # lib/worker/loader_message.h.
+    image: str = "frames"
+    action: tuple = ("action",)
+    state: tuple = ("state",)
+    instruction: str = "instruction"
+    episode_id: str = "episode_id"
 
 
 def parse(message):

@@ -19,6 +19,7 @@ from loaders.tfdata_episodes import (
     faults_of,
     pairs_of,
     plain_python,
+    records_of,
     widths_of,
 )
 
@@ -138,7 +139,7 @@ def _samples(number, one, spec, widths, seed):
         len(one.shards), seed=own_seed, reshuffle_each_iteration=True
     )
     records = records.interleave(
-        tf.data.TFRecordDataset,
+        lambda path: records_of(path, one),
         cycle_length=spec.read_interleave,
         num_parallel_calls=spec.read_interleave,
         deterministic=True,
@@ -150,9 +151,7 @@ def _samples(number, one, spec, widths, seed):
     ).repeat()
     draws = tf.data.Dataset.random(seed=own_seed + 2)
     pairs = tf.data.Dataset.zip((records, draws)).map(
-        lambda record, draw: pairs_of(
-            record, draw, number, one.name, spec, widths
-        )
+        lambda record, draw: pairs_of(record, draw, number, one, spec, widths)
     )
     if spec.on_error == "skip":
         pairs = pairs.ignore_errors()
@@ -190,15 +189,37 @@ def _decoded(sample, spec):
 
 
 def _frame(data, size):
-    """The middle of a larger frame, zeros around a smaller one. Only what is
-    kept is decoded."""
-    shape = tf.io.extract_jpeg_shape(data)[:2]
-    kept = tf.minimum(shape, size)
-    start = (shape - kept) // 2
-    frame = tf.io.decode_and_crop_jpeg(
-        data, tf.concat([start, kept], 0), channels=3
+    """The middle of a larger frame, zeros around a smaller one."""
+    is_png = tf.strings.substr(data, 0, 4) == b"\x89PNG"
+    frame = tf.cond(
+        is_png,
+        lambda: _png_middle(data, size),
+        lambda: _jpeg_middle(data, size),
     )
+    kept = tf.shape(frame)[:2]
     before = (size - kept) // 2
     after = size - kept - before
     padding = [[before[0], after[0]], [before[1], after[1]], [0, 0]]
     return tf.ensure_shape(tf.pad(frame, padding), [*size, 3])
+
+
+def _jpeg_middle(data, size):
+    """Only what is kept is decoded. Not by the default transform, whose pixels
+    differ from those of other decoders."""
+    shape = tf.io.extract_jpeg_shape(data)[:2]
+    kept = tf.minimum(shape, size)
+    start = (shape - kept) // 2
+    return tf.io.decode_and_crop_jpeg(
+        data,
+        tf.concat([start, kept], 0),
+        channels=3,
+        dct_method="INTEGER_ACCURATE",
+    )
+
+
+def _png_middle(data, size):
+    frame = tf.io.decode_png(data, channels=3)
+    shape = tf.shape(frame)[:2]
+    kept = tf.minimum(shape, size)
+    start = (shape - kept) // 2
+    return frame[start[0] : start[0] + kept[0], start[1] : start[1] + kept[1]]

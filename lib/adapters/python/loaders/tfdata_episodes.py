@@ -3,12 +3,8 @@ with those that give none."""
 
 import tensorflow as tf
 
-# Features of an episode. docs/mixture.md says what they hold.
-FRAMES = "frames"
 ACTION = "action"
 STATE = "state"
-INSTRUCTION = "instruction"
-EPISODE = "episode_id"
 
 # For functions that make graphs. AutoGraph would rewrite what they map so that
 # Python's `if` and `while` could depend on tensors. None here does, and each
@@ -17,24 +13,40 @@ EPISODE = "episode_id"
 plain_python = tf.autograph.experimental.do_not_convert
 
 
-def parse(record, spec):
-    """The features that the metadata mode needs, by name."""
+def records_of(path, one):
+    """The records of a shard, or of all shards in a list."""
+    return tf.data.TFRecordDataset(path, compression_type=_compression(one))
+
+
+def _compression(one):
+    """Of all shards of a data set, as its first one begins. No TFRecord file
+    of less than 134 MB begins like this."""
+    with open(one.shards[0], "rb") as file:
+        return "GZIP" if file.read(3) == b"\x1f\x8b\x08" else ""
+
+
+def parse(record, spec, one):
+    """The features that the metadata mode needs, by their names in `one`."""
     texts = tf.io.FixedLenSequenceFeature([], tf.string, allow_missing=True)
     floats = tf.io.FixedLenSequenceFeature([], tf.float32, allow_missing=True)
-    wanted = {FRAMES: texts}
+    if not one.image:
+        raise ValueError(f"mixture: {one.name} has no feature with images")
+    wanted = {one.image: texts}
     if spec.metadata == "full":
-        wanted |= {ACTION: floats, STATE: floats}
-        wanted[INSTRUCTION] = tf.io.FixedLenFeature([], tf.string)
-        wanted[EPISODE] = tf.io.FixedLenFeature([], tf.string)
+        wanted |= {name: floats for name in [*one.action, *one.state]}
+        if one.instruction:
+            wanted[one.instruction] = texts
+        if one.episode_id:
+            wanted[one.episode_id] = tf.io.FixedLenFeature([], tf.string)
     return tf.io.parse_single_example(record, wanted)
 
 
-def pairs_of(record, draw, number, name, spec, widths):
+def pairs_of(record, draw, number, one, spec, widths):
     """The samples of one episode, stacked. draw: a random int64."""
-    episode = parse(record, spec)
-    frames = episode[FRAMES]
+    episode = parse(record, spec, one)
+    frames = episode[one.image]
     steps = tf.size(frames)
-    first = tf.range(_pair_count(steps, spec))
+    first = tf.range(_pair_count(steps, spec, one))
     if spec.samples_per_episode > 0:
         seeds = tf.stack([draw, tf.constant(number, tf.int64)])
         first = tf.random.experimental.stateless_shuffle(first, seeds)
@@ -44,7 +56,7 @@ def pairs_of(record, draw, number, name, spec, widths):
         "second": tf.gather(frames, first + spec.pair_offset),
         "dataset": tf.fill(tf.shape(first), number),
     }
-    return samples | _metadata(episode, first, steps, name, spec, widths)
+    return samples | _metadata(episode, first, steps, one, spec, widths)
 
 
 @plain_python
@@ -56,15 +68,16 @@ def widths_of(sets, spec):
         return {}
     widths = {ACTION: 0, STATE: 0}
     for one in sets:
-        records = tf.data.TFRecordDataset(one.shards).map(
-            lambda record: parse(record, spec)
+        records = records_of(one.shards, one).map(
+            lambda record, one=one: parse(record, spec, one)
         )
         if spec.on_error == "skip":
             records = records.ignore_errors()
         for episode in records.take(1):
-            steps = max(1, len(episode[FRAMES]))
+            steps = max(1, len(episode[one.image]))
             for name in widths:
-                wide = len(episode[name]) // steps
+                features = getattr(one, name)
+                wide = sum(len(episode[f]) // steps for f in features)
                 widths[name] = max(widths[name], wide)
     return widths
 
@@ -76,7 +89,7 @@ def faults_of(sets, spec, most=None):
     faults, usable = [], [0] * len(sets)
     for number, one in enumerate(sets):
         for path in one.shards:
-            good, bad = _read_through(path, spec)
+            good, bad = _read_through(path, spec, one)
             usable[number] += good
             faults += bad
             if most is not None and len(faults) >= most:
@@ -85,14 +98,14 @@ def faults_of(sets, spec, most=None):
 
 
 @plain_python
-def _read_through(path, spec):
+def _read_through(path, spec, one):
     def check(record):
-        episode = parse(record, spec)
-        _pair_count(tf.size(episode[FRAMES]), spec)
+        episode = parse(record, spec, one)
+        _pair_count(tf.size(episode[one.image]), spec, one)
         return 0
 
     good, bad, item = 0, [], 0
-    records = iter(tf.data.TFRecordDataset(path).map(check))
+    records = iter(records_of(path, one).map(check))
     while True:
         try:
             next(records)
@@ -112,34 +125,42 @@ def _first_words(error):
     return " ".join(text.split())
 
 
-def _pair_count(steps, spec):
+def _pair_count(steps, spec, one):
     """How many pairs an episode has; an error where they are too few."""
     count = steps - spec.pair_offset
     least = max(1, spec.samples_per_episode)
     missing = tf.debugging.assert_positive(
-        steps, f"the feature {FRAMES} is missing or empty"
+        steps, f"the feature {one.image} is missing or empty"
     )
     too_few = tf.debugging.assert_greater_equal(
         count,
         least,
-        f"its {FRAMES} are too few for {least} pairs {spec.pair_offset} steps"
-        " apart; lower samples_per_episode or pair_offset",
+        f"its {one.image} are too few for {least} pairs {spec.pair_offset}"
+        " steps apart; lower samples_per_episode or pair_offset",
     )
     with tf.control_dependencies([missing, too_few]):
         return tf.identity(count)
 
 
-def _metadata(episode, first, steps, name, spec, widths):
+def _metadata(episode, first, steps, one, spec, widths):
     if spec.metadata == "none":
         return {}
     shape = tf.shape(first)
-    added = {"dataset_name": tf.fill(shape, name)}
+    added = {"dataset_name": tf.fill(shape, one.name)}
     if spec.metadata == "full":
-        added["episode_id"] = tf.fill(shape, episode[EPISODE])
+        added["episode_id"] = tf.fill(shape, episode.get(one.episode_id, ""))
         added["step"] = first
-        added["instruction"] = tf.fill(shape, episode[INSTRUCTION])
+        # One per step, or one for all.
+        texts = episode.get(one.instruction, tf.constant([""]))
+        added["instruction"] = tf.gather(
+            texts, tf.minimum(first, tf.size(texts) - 1)
+        )
         for feature, wide in widths.items():
-            rows = tf.reshape(episode[feature], [steps, -1])
+            parts = [
+                tf.reshape(episode[name], [steps, -1])
+                for name in getattr(one, feature)
+            ]
+            rows = tf.concat([*parts, tf.zeros([steps, 0])], axis=1)
             rows = tf.gather(rows, first)
             rows = tf.pad(rows, [[0, 0], [0, wide - tf.shape(rows)[1]]])
             added[feature] = tf.ensure_shape(rows, [None, wide])

@@ -1,0 +1,67 @@
+// Prints what the native loader delivers, one JSON object per sample, so that
+// tests can compare it with other readers of the same files.
+//
+//   dump_samples FOLDER SAMPLES FRAME_SIZE
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/status_macros.h"
+#include "lib/hash/sha256.h"
+#include "lib/loader/mixture/mixture_folder.h"
+#include "lib/loader/mixture/mixture_loader.h"
+#include "lib/worker/json_line.h"
+
+namespace feedrate {
+namespace {
+
+absl::Status Dump(const std::string& folder, int64_t samples, int size) {
+  ASSIGN_OR_RETURN(const std::vector<MixtureSource> sources,
+                   ReadMixtureFolder(folder));
+  MixtureOptions options;
+  options.count = samples;
+  options.spec.metadata = "full";
+  options.spec.samples_per_episode = 0;
+  options.spec.frame_height = options.spec.frame_width = size;
+  MixtureMemory memory;
+  RETURN_IF_ERROR(memory.Reserve(options.spec));
+  ASSIGN_OR_RETURN(const std::unique_ptr<MixtureLoader> loader,
+                   MixtureLoader::Start(sources, options, &memory));
+  for (;;) {
+    ASSIGN_OR_RETURN(const MixtureBatch* const batch, loader->Next());
+    if (batch == nullptr) return absl::OkStatus();
+    const size_t bytes = batch->shape.bytes();
+    for (int i = 0; i < batch->size; ++i) {
+      const SampleMetadata& sample = batch->metadata[i];
+      const uint8_t* const frames = batch->frames + 2 * bytes * i;
+      JsonLine line;
+      line.Add("dataset", sources[sample.dataset].name);
+      line.Add("episode_id", sample.episode_id);
+      line.Add("step", sample.step);
+      line.Add("instruction", sample.instruction);
+      line.Add("action",
+               std::vector<double>(sample.action.begin(), sample.action.end()));
+      line.Add("state",
+               std::vector<double>(sample.state.begin(), sample.state.end()));
+      line.Add("first", Sha256Hex(frames, bytes));
+      line.Add("second", Sha256Hex(frames + bytes, bytes));
+      std::fputs(line.Line().c_str(), stdout);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 1;
+  const absl::Status done =
+      feedrate::Dump(argv[1], std::atoll(argv[2]), std::atoi(argv[3]));
+  if (!done.ok()) std::fprintf(stderr, "%s\n", done.ToString().c_str());
+  return done.ok() ? 0 : 1;
+}
