@@ -67,7 +67,11 @@ build() {
   "$env/bin/python" -m pip install --quiet --disable-pip-version-check \
     --no-deps --no-compile --requirement "$lock" ||
     die "$lock: pip could not install it (see above)"
-  PYTHONPATH="$(packages_below)" \
+  # What the lock itself names comes before what is below; pip's setuptools not.
+  if grep -q '^# on top of ' "$lock"; then
+    "$env/bin/python" -m pip uninstall --quiet --yes setuptools
+  fi
+  PYTHONPATH="$env/lib/python${version#py}/site-packages:$(packages_below)" \
     "$env/bin/python" -m pip check --disable-pip-version-check >&2 ||
     die "$lock: a package lacks what it needs; add it to the lock"
   # What pip leaves out with --no-compile, without the packages' own tests, which

@@ -1,7 +1,8 @@
 """tf.data: graphs of operators that read, parse, decode, mix and batch.
 
-It has mixtures only; loaders/tfdata.py makes the graph. Nothing here computes:
-TensorFlow starts its threads with the first operation, after the fork.
+loaders/tfdata.py makes the graph of a mixture, loaders/tfdata_images.py that of
+a loader. Nothing here computes: TensorFlow starts its threads with the first
+operation, after the fork.
 """
 
 import os
@@ -14,12 +15,15 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import tensorflow as tf  # noqa: E402
 from library_support import graph_library  # noqa: E402
 
+LOADER = "tfdata_images"
 MIXTURE = "tfdata"
 
 use_threads = graph_library.use_threads
 threads = graph_library.threads
 input_of = graph_library.input_of
-make = graph_library.refuse("tf.data has mixtures only")
+make = graph_library.refuse(
+    "tf.data runs loaders and mixtures; it has no transforms alone"
+)
 
 
 def version():

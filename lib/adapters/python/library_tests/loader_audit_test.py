@@ -23,16 +23,32 @@ from testing import loading, pictures, worker
 ITEMS = 43
 BATCH = 4
 # Those that can continue an epoch in another process.
-STATEFUL = {"dali", "grain", "litdata", "torchdata"}
+STATEFUL = {
+    "dali",
+    "dali_dynamic",
+    "grain",
+    "litdata",
+    "streaming",
+    "tfdata",
+    "torchdata",
+}
 # Those whose ranks get items twice or leave some out by default, and how many:
 # LitData fills the batches of each of four loader workers.
-LEFT_OUT = {"litdata": 4 * BATCH, "pillow": 0, "spdl": 1, "torchdata": 0}
+LEFT_OUT = {
+    "litdata": 4 * BATCH,
+    "pillow": 0,
+    "spdl": 1,
+    "streaming": 0,
+    "torchdata": 0,
+}
 SHARDS = {"webdataset"}
 # Those whose order cannot be repeated.
 WITHOUT_SEED = {"datago"}
 # Shards go to whole loader workers, so batches depend on their number; DALI and
 # the others fill batches in one order.
-BY_WORKERS = {"litdata", "webdataset"}
+BY_WORKERS = {"litdata", "ray", "webdataset"}
+# Those whose ranks are processes of a cluster of their own.
+WITHOUT_RANKS = {"ray"}
 FLAGS = None
 
 
@@ -77,6 +93,11 @@ class AuditTest(unittest.TestCase):
         return shards
 
     def child(self, **changes):
+        child, reply = self.prepared(**changes)
+        self.assertNotIn("error", reply)
+        return child
+
+    def prepared(self, **changes):
         fd = loading.write_list(self.paths)
         child = self.server.spawn(FLAGS.library, fd)
         os.close(fd)
@@ -99,8 +120,7 @@ class AuditTest(unittest.TestCase):
                 "loader": loading.of_files(**settings | changes),
             }
         )
-        self.assertNotIn("error", reply)
-        return child
+        return child, reply
 
     def epoch(self, child, **changes):
         reply = child.ask(loading.epoch(ITEMS, ids=True, **changes))
@@ -128,6 +148,10 @@ class AuditTest(unittest.TestCase):
         self.assertEqual(other == first, FLAGS.library not in BY_WORKERS)
 
     def test_ranks_share_an_epoch(self):
+        if FLAGS.library in WITHOUT_RANKS:
+            reply = self.prepared(rank=0, ranks=2)[1]
+            self.assertIn("one cluster", reply["error"])
+            return
         ranks = [self.ids(self.child(rank=rank, ranks=2)) for rank in range(2)]
         self.assertNotEqual(ranks[0], ranks[1])
         items = flat(ranks[0]) + flat(ranks[1])
@@ -157,7 +181,9 @@ def main():
     FLAGS, rest = parser.parse_known_args()
     flips = {
         "dali": ("flip", ["horizontal=1"]),
+        "dali_dynamic": ("flip", ["horizontal=1"]),
         "pillow": ("ImageOps.mirror", []),
+        "tfdata": ("flip_left_right", []),
     }
     FLAGS.native_op, FLAGS.params = flips.get(
         FLAGS.library, ("RandomHorizontalFlip", ["p=1"])

@@ -49,16 +49,8 @@ class Loader:
     def set_epoch(self, seed, first, count, epoch=0):
         size = len(self._source)
         items = [i % size for i in range(first, first + count)]
-        # The reader goes on to the next shard after each epoch.
-        shard = (self._spec.rank + epoch) % self._spec.ranks
-        count = _end_of(shard, self._spec.ranks, count) - _end_of(
-            shard - 1, self._spec.ranks, count
-        )
         batch_size = self._spec.batch_size
-        batches, rest = divmod(count, batch_size)
-        self._counts = [batch_size] * batches
-        if rest and not self._spec.drop_last:
-            self._counts.append(rest)
+        self._counts = batch_counts(self._spec, count, epoch)
         if items == self._items:
             return
         self._source.preload(sorted(set(items)))
@@ -238,6 +230,18 @@ class Loader:
             no_copy=True,
         )
         return images.gpu() if self._gpu else images
+
+
+def batch_counts(spec, count, epoch):
+    """How many items each batch of an epoch has: those of a rank's shard. The
+    reader goes on to the next shard after each epoch."""
+    shard = (spec.rank + epoch) % spec.ranks
+    count = _end_of(shard, spec.ranks, count) - _end_of(
+        shard - 1, spec.ranks, count
+    )
+    batches, rest = divmod(count, spec.batch_size)
+    counts = [spec.batch_size] * batches
+    return counts + [rest] if rest and not spec.drop_last else counts
 
 
 def _end_of(shard, shards, count):
