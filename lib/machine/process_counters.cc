@@ -167,7 +167,11 @@ struct MapBytes {
   int64_t own = 0;  // The part that no other process maps.
 };
 
-MapBytes BytesOfMaps(absl::string_view maps, absl::string_view left_out) {
+MapBytes BytesOfMaps(absl::string_view maps, absl::string_view left_out,
+                     PssOf which) {
+  // Linux has Pss_Dirty since 6.0.
+  const bool written =
+      which == PssOf::kWritten && absl::StrContains(maps, "\nPss_Dirty:");
   MapBytes bytes;
   bool counts = true;
   for (const absl::string_view line : absl::StrSplit(maps, '\n')) {
@@ -176,8 +180,10 @@ MapBytes BytesOfMaps(absl::string_view maps, absl::string_view left_out) {
     }
     int64_t number = 0;
     if (!counts) continue;
-    if (Kilobytes(line, "Pss:", &number)) bytes.pss += number * 1024;
-    if (Kilobytes(line, "Private_Clean:", &number) ||
+    if (Kilobytes(line, written ? "Pss_Dirty:" : "Pss:", &number)) {
+      bytes.pss += number * 1024;
+    }
+    if ((!written && Kilobytes(line, "Private_Clean:", &number)) ||
         Kilobytes(line, "Private_Dirty:", &number)) {
       bytes.own += number * 1024;
     }
@@ -195,7 +201,7 @@ std::vector<pid_t> ProcessTree(const Root& root, pid_t pid) {
 }
 
 std::optional<int64_t> TreePssBytes(const Root& root, pid_t parent, pid_t pid,
-                                    absl::string_view left_out) {
+                                    absl::string_view left_out, PssOf which) {
   std::vector<pid_t> ours = ProcessTree(root, pid);
   ours.push_back(parent);
   std::optional<int64_t> total;
@@ -204,7 +210,7 @@ std::optional<int64_t> TreePssBytes(const Root& root, pid_t parent, pid_t pid,
         root.Read(absl::StrCat("/proc/", member, "/smaps"), kMaxMapsBytes);
     // A process that has ended since has no memory.
     if (!maps.has_value() || maps->empty()) continue;
-    const MapBytes bytes = BytesOfMaps(*maps, left_out);
+    const MapBytes bytes = BytesOfMaps(*maps, left_out, which);
     const bool is_ours =
         std::find(ours.begin(), ours.end(), member) != ours.end();
     total = total.value_or(0) + bytes.pss - (is_ours ? 0 : bytes.own);

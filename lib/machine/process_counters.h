@@ -46,13 +46,18 @@ ProcessorCounters ReadProcessorCounters(const Root& root);
 // Returns `pid` and all its living descendants, parents first.
 std::vector<pid_t> ProcessTree(const Root& root, pid_t pid);
 
+// Which memory counts. Other programs change a process's share of the files that
+// it maps, such as libraries, without its doing; what it wrote is its own.
+enum class PssOf { kAll, kWritten };
+
 // Returns the memory of the process tree of `pid` plus that of `parent`, which
 // forked `pid` with its libraries loaded. Shared pages count once (PSS),
 // including the shares of other children of `parent`; private pages of those
 // children do not count. Mappings whose name contains `left_out` do not count.
 // Takes milliseconds for a large process. Returns nullopt if it cannot be read.
 std::optional<int64_t> TreePssBytes(const Root& root, pid_t parent, pid_t pid,
-                                    absl::string_view left_out);
+                                    absl::string_view left_out,
+                                    PssOf which = PssOf::kAll);
 
 // Returns the bytes that the process tree has caused to be read from storage
 // devices, including by processes that have ended and been waited for. Returns

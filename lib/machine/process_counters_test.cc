@@ -80,7 +80,7 @@ class ProcessTreeTest : public testing::Test {
     Write("10/smaps",
           "aa-ab r--p 0 00:01 9  /memfd:feedrate-corpus (deleted)\n"
           "Rss:  800 kB\nPss:  400 kB\nPss_Dirty:  4 kB\n"
-          "ab-ac rw-p 0 00:00 0  [heap]\nPss:   100 kB\n");
+          "ab-ac rw-p 0 00:00 0  [heap]\nPss:   100 kB\nPss_Dirty:  90 kB\n");
     Write("11/smaps", "ab-ac rw-p 0 00:00 0\nPss:   20 kB\n");
     Write("9/smaps", "ab-ac rw-p 0 00:00 0\nPss:   3 kB\n");
     Write("20/smaps",
@@ -110,6 +110,10 @@ TEST_F(ProcessTreeTest, AddsUpMemoryWithoutTheCorpus) {
               Optional(130 * 1024));
   EXPECT_THAT(TreePssBytes(root_, 9, 10, ""), Optional(530 * 1024));
   EXPECT_FALSE(TreePssBytes(root_, 98, 99, "").has_value());
+  // Where a process has no such lines, all of it counts.
+  EXPECT_THAT(
+      TreePssBytes(root_, 9, 10, "feedrate-corpus", PssOf::kWritten),
+      Optional(120 * 1024));
 }
 
 TEST_F(ProcessTreeTest, AddsUpReads) {
