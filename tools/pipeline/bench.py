@@ -24,7 +24,9 @@ interval lies at or above the bar; exit 3 when one does not.
   training  feedrate.Loader in Python against the others from files, as in a
           training: threads and processes live on between epochs. A ratio is
           module / other; bars: 0.97 of native, 1.3 x DALI with region decode, 4
-          x the best DataLoader
+          x the best DataLoader. SPDL has no bar; it makes a pipeline of threads
+          per epoch, as its users do: one that lived on would work ahead while
+          others are measured
   pss     with each of them, memory of the process tree while it works; from
           files native stays under a third of the smallest DataLoader's. From
           memory it is printed but not judged: most of it is the images
@@ -68,7 +70,7 @@ SCOPES = {
     ),
     "training": (
         ["--scope=decode", "--persistent"],
-        "module dali_fused torchvision albumentationsx pillow",
+        "module dali_fused torchvision albumentationsx pillow spdl",
         {"native": 0.97, "DALI": 1.3, "DataLoader": 4},
     ),
     "memory": (
