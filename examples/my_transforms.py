@@ -12,5 +12,8 @@ transforms = {
     "gray": lambda image: image.mean(axis=2, keepdims=True).astype(np.uint8),
 }
 
+# Clips are arrays of THWC: video --subject=my_transforms:clips
+clips = {"HorizontalFlip": lambda clip: clip[:, :, ::-1]}
+
 # The same work, written otherwise: --reference=my_transforms:rewritten
 rewritten = {"invert": np.invert, "gray": lambda image: image[:, :, 1:2]}

@@ -303,7 +303,8 @@ def array_of(output):
 
 class OwnOperation(Operation):
     """A callable of the user. Each gets what it takes in training: arrays, PIL
-    images, uint8 planes, or float batches of one. Making that is untimed."""
+    images, uint8 planes, or float batches of one image or of a clip's frames.
+    Making that is untimed."""
 
     def __init__(self, transform):
         self.place, call = _adapt(transform)
@@ -366,7 +367,7 @@ def _comes_from(value, package):
 def _adapt(transform):
     """(what makes its input of an array, the call) for a user's transform."""
     if _comes_from(transform, "albumentations"):
-        return np.asarray, lambda image: transform(image=image)["image"]
+        return np.asarray, functools.partial(_albumented, transform)
     if _comes_from(transform, "torchvision.transforms.v2"):
         return _torchvision_input(transform), transform
     if _comes_from(transform, "torchvision.transforms"):
@@ -374,6 +375,12 @@ def _adapt(transform):
     if _comes_from(transform, "torch.nn"):
         return _float_batch, transform
     return np.asarray, transform
+
+
+def _albumented(transform, array):
+    if array.ndim == 4:
+        return transform(images=array)["images"]
+    return transform(image=array)["image"]
 
 
 def _torchvision_input(transform):
@@ -390,14 +397,17 @@ def _torchvision_input(transform):
 def _pil(array):
     from PIL import Image
 
+    if array.ndim == 4:
+        raise ValueError("takes PIL images, so no clips; use torchvision v2")
     return Image.fromarray(array[:, :, 0] if array.shape[2] == 1 else array)
 
 
 def _planes(array):
     import torch
 
-    return torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1)))
+    return torch.from_numpy(np.ascontiguousarray(np.moveaxis(array, -1, -3)))
 
 
 def _float_batch(array):
-    return _planes(array).float().div_(255).unsqueeze_(0)
+    planes = _planes(array).float().div_(255)
+    return planes if planes.ndim == 4 else planes.unsqueeze_(0)

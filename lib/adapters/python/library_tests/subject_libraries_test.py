@@ -135,20 +135,26 @@ class FlipTest(Base):
     names = ()
 
     def test_flips(self):
-        for name in self.names:
+        self.flips(self.names, (6, 5, 3))
+
+    def test_flips_clips(self):
+        self.flips(self.names[:CLIPS], (4, 6, 5, 3))
+
+    def flips(self, names, shape):
+        for name in names:
             with self.subTest(self.library, name=name):
                 image = np.random.default_rng(1).integers(
-                    0, 256, (6, 5, 3), np.uint8
+                    0, 256, shape, np.uint8
                 )
                 fd = worker.write_corpus([image])
                 child = self.child("flips", fd, native_op=name)
-                expected = image[:, ::-1].copy()
+                expected = image[..., ::-1, :].copy()
                 if name == "writes":
                     expected[:2] = 0
                 for _ in range(2):
                     (output, layout), *_ = child.outputs([0])
-                    if layout == "CHW":
-                        output = output.transpose(1, 2, 0)
+                    if layout in ("CHW", "TCHW"):
+                        output = np.moveaxis(output, -3, -1)
                     if output.dtype == np.float32:
                         output = np.rint(output * 255)
                     np.testing.assert_array_equal(output, expected)
@@ -206,6 +212,8 @@ class DataLoaderTest(Base):
         self.assertEqual(reply["items"], 8, reply)
 
 
+# So many of the first cases take clips as well.
+CLIPS = 2
 CASES = {
     "albumentationsx": ("compose", "single"),
     "torchvision": (
