@@ -3,7 +3,8 @@
     pipeline --subject=my_loader:make_loader
 
 It takes those arguments that it names: dataset (the folder), files, workers,
-batch_size, seed, transform, crop, shuffle, drop_last, prefetch.
+batch_size, seed, transform, crop, shuffle, drop_last, prefetch, rank,
+world_size, epoch.
 """
 
 import torch
@@ -30,7 +31,7 @@ class Photos(torch.utils.data.Dataset):
         return self.transform(self.loader(self.files[index])), 0
 
 
-def make_loader(files, workers, batch_size, crop):
+def make_loader(files, workers, batch_size, crop, shuffle):
     return torch.utils.data.DataLoader(
-        Photos(files, crop), batch_size, num_workers=workers
+        Photos(files, crop), batch_size, shuffle, num_workers=workers
     )

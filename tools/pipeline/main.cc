@@ -131,7 +131,8 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   }
   options.audit = FLAGS_audit;
   // Jobs name their data themselves.
-  if (FLAGS_audit && !options.source.config.empty() &&
+  if (FLAGS_audit &&
+      (!options.source.config.empty() || overrides.subjects.has_value()) &&
       !overrides.dataset.has_value()) {
     overrides.dataset = "synthetic:ids";
   }

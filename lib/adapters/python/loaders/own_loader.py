@@ -5,11 +5,13 @@ Of torch's DataLoader, stages are visible: the dataset's transform counts as
 `collate`. Parts can be left out where they are visible.
 """
 
+import base64
 import contextlib
 import copy
 import glob
 import inspect
 import os
+import pickle
 import random
 import sys
 
@@ -79,6 +81,13 @@ def bytes_of(batch):
     return sum(int(getattr(array, "nbytes", 0)) for array in leaves(batch))
 
 
+def pictures_of(batch):
+    """The images of a batch as one array, for audits."""
+    arrays = [np.asarray(one) for one in leaves(batch)]
+    many = [one for one in arrays if one.ndim == 4]
+    return many[0] if many else np.stack([a for a in arrays if a.ndim == 3])
+
+
 def descendants(pid):
     """Processes below this one that still run."""
     found = []
@@ -109,27 +118,47 @@ class Loader:
             "prefetch": spec.prefetch,
             "prefetch_factor": spec.prefetch if spec.workers else None,
             "persistent_workers": spec.persistent,
+            "rank": spec.rank,
+            "world_size": spec.ranks,
+            "epoch": 0,
             **{k: v for k, v in spec.settings.items() if k != "dataset"},
         }
         self._loader = None
         self._iterator = None
         self._left = 0
+        self._is_audit = False
         self._epochs = 0
 
-    def set_epoch(self, seed, first, count):
+    def set_epoch(self, seed, first, count, epoch=None):
+        """An audit names the epoch, seeds once, and sees how an epoch ends."""
         self._left = count
+        self._is_audit = epoch is not None
+        if self._is_audit:
+            self._epochs = epoch
         self._stages.clear()
-        random.seed(seed)
-        np.random.seed(seed % 2**32)
-        if torch := sys.modules.get("torch"):
-            torch.manual_seed(seed)
+        if self._loader is None or not self._is_audit:
+            random.seed(seed)
+            np.random.seed(seed % 2**32)
+            if torch := sys.modules.get("torch"):
+                torch.manual_seed(seed)
         if self._loader is None:
-            self._offered["seed"] = seed
+            self._offered.update(seed=seed, epoch=self._epochs)
             self._loader = self._make()
         for one in (self._loader, getattr(self._loader, "sampler", None)):
             if hasattr(one, "set_epoch"):
                 one.set_epoch(self._epochs)
         self._epochs += 1
+
+    def state(self):
+        """None if the loader cannot save where it is."""
+        if not hasattr(self._loader, "state_dict"):
+            return None
+        return base64.b64encode(
+            pickle.dumps(self._loader.state_dict())
+        ).decode()
+
+    def resume(self, state):
+        self._loader.load_state_dict(pickle.loads(base64.b64decode(state)))
 
     def start(self):
         self._iterator = iter(self._loader)
@@ -165,6 +194,8 @@ class Loader:
             raise TypeError(f"a {type(loader).__name__} is no iterable")
         self._check_workers(loader)
         self._check_settings()
+        if self._spec.ranks > 1 and not accepted(self._factory, ["rank"]):
+            raise ValueError("it takes no argument `rank`")
         torch = sys.modules.get("torch")
         if torch and isinstance(loader, torch.utils.data.DataLoader):
             Watched(loader, self._stages, self._spec.ablation)
@@ -199,7 +230,7 @@ class Loader:
                 )
 
     def _batches(self):
-        is_first = True
+        is_first, count = True, self._left
         for batch in self._iterator:
             items = items_of(batch)
             wanted = min(self._spec.batch_size, self._left)
@@ -209,6 +240,13 @@ class Loader:
                     f" `batch_size`, or use --batch_size={items}"
                 )
             is_first = False
+            if self._is_audit:
+                yield Batch(items, bytes_of(batch), [], pictures_of(batch))
+                self._left -= items
+                # Twice as many as there are: it has no end.
+                if self._left <= -count:
+                    return
+                continue
             items = min(items, self._left)
             self._left -= items
             yield Batch(items, bytes_of(batch), [])
