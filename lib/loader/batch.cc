@@ -100,7 +100,8 @@ void MixPair(const MixPlan& plan, const SampleShape& shape, float* a,
 
 BatchRing::BatchRing(const BatchRingOptions& options)
     : options_(options),
-      batches_((options.count + options.batch_size - 1) / options.batch_size) {}
+      batches_((options.count + options.batch_size - 1) / options.batch_size +
+               (options.splits_last ? 1 : 0)) {}
 
 void BatchRing::SetBuffers(const std::vector<float*>& buffers) {
   for (float* data : buffers) {
@@ -120,8 +121,7 @@ void BatchRing::Prepare(int64_t index) {
   batch.index = index;
   batch.data = buffer.data;
   batch.shape = options_.shape;
-  batch.size = static_cast<int>(std::min<int64_t>(
-      options_.batch_size, options_.count - index * options_.batch_size));
+  batch.size = static_cast<int>(BeginOf(index + 1) - BeginOf(index));
   batch.items.resize(batch.size);
   batch.mix = DrawMix(options_.mix, options_.shape,
                       MixSeed(options_.seed, options_.epoch,
@@ -132,7 +132,7 @@ void BatchRing::Prepare(int64_t index) {
 }
 
 void* BatchRing::Slot(int64_t position, int64_t* waited_ns) {
-  const int64_t batch = position / options_.batch_size;
+  const int64_t batch = BatchOf(position);
   if (batch >= open_.load(std::memory_order_acquire)) {
     const int64_t begin = MonotonicNs();
     std::unique_lock<std::mutex> lock(mutex_);
@@ -143,12 +143,13 @@ void* BatchRing::Slot(int64_t position, int64_t* waited_ns) {
   }
   if (ended()) return nullptr;
   return reinterpret_cast<char*>(BufferOf(batch).data) +
-         position % options_.batch_size * options_.shape.bytes();
+         (position - BeginOf(batch)) * options_.shape.bytes();
 }
 
 void BatchRing::Done(int64_t position, int64_t item, int64_t* mix_ns) {
-  Buffer& buffer = BufferOf(position / options_.batch_size);
-  const int slot = static_cast<int>(position % options_.batch_size);
+  const int64_t batch = BatchOf(position);
+  Buffer& buffer = BufferOf(batch);
+  const int slot = static_cast<int>(position - BeginOf(batch));
   buffer.batch.items[slot] = item;
   const int partner = MixPartner(slot, buffer.batch.size);
   if (buffer.batch.mix.kind != MixKind::kNone && partner != slot) {
@@ -213,8 +214,8 @@ void BatchRing::ReplaceMemory(float* data) {
 bool BatchRing::NextRange(int64_t* begin, int64_t* end) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (next_ == batches_) return false;
-  *begin = next_ * options_.batch_size;
-  *end = std::min(options_.count, *begin + options_.batch_size);
+  *begin = BeginOf(next_);
+  *end = BeginOf(next_ + 1);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Batches: their layout, mixing, buffers and memory.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -103,6 +104,9 @@ struct BatchRingOptions {
   int batch_size = 0;
   // Total number of samples, at positions 0 to count - 1.
   int64_t count = 0;
+  // The last sample is a batch of its own, instead of the last of a full one.
+  // REQUIRES: count is a multiple of batch_size, which is above 1.
+  bool splits_last = false;
   MixOptions mix;
   // Seeds for mixing.
   uint64_t seed = 0;
@@ -165,6 +169,17 @@ class BatchRing {
     bool ready = false;
   };
 
+  // Position of a batch's first sample; `count` beyond the last batch.
+  int64_t BeginOf(int64_t batch) const {
+    const int64_t begin = batch * options_.batch_size;
+    const int64_t last = options_.count - (options_.splits_last ? 1 : 0);
+    return batch < batches_ ? std::min(begin, last) : options_.count;
+  }
+  int64_t BatchOf(int64_t position) const {
+    return options_.splits_last && position == options_.count - 1
+               ? batches_ - 1
+               : position / options_.batch_size;
+  }
   void Prepare(int64_t batch);
   Buffer& BufferOf(int64_t batch) { return *buffers_[batch % buffers_.size()]; }
 

@@ -136,6 +136,8 @@ absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartShare(
   const int64_t count = share.Count(source_->size(), options_.batch_size);
   RETURN_IF_ERROR(ReserveCount(count));
   BatchRingOptions ring = RingOptions(*this, seed, epoch, count);
+  ring.splits_last = share.Splits(source_->size(), options_.batch_size) &&
+                     count % options_.batch_size == 0;
   // By the place of the batch in the epoch, wherever this share starts.
   ring.first_mix = share.start + share.rank;
   ring.mix_step = share.world * options_.batch_size;

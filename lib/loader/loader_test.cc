@@ -467,6 +467,34 @@ TEST(LoaderShareTest, APartContinuesTheEpoch) {
       absl::IsInvalidArgument(loader->StartShare(0, 0, wrong).status()));
 }
 
+TEST(LoaderShareTest, SharesHaveAsManyBatches) {
+  LoaderOptions options = Options(2);
+  options.batch_size = 4;
+  // 9, 8 and 8 items: the last two have a batch of 3 before the last.
+  const auto loader = Make(Folder(25), options);
+  const auto sizes = [&loader](EpochShare share) {
+    std::vector<int> found;
+    const auto epoch = *loader->StartShare(0, 0, share);
+    while (const LoaderBatch* batch = *epoch->Next()) {
+      found.push_back(batch->size);
+    }
+    EXPECT_EQ(share.Batches(25, 4), static_cast<int64_t>(found.size()));
+    return found;
+  };
+  EXPECT_THAT(sizes({0, 0, 3}), ElementsAre(4, 4, 1));
+  EXPECT_THAT(sizes({0, 1, 3}), ElementsAre(4, 3, 1));
+  EXPECT_THAT(sizes({0, 2, 3}), ElementsAre(4, 3, 1));
+  const EpochShare share{0, 0, 3};
+  EXPECT_EQ(share.StartAfter(1, 25, 4), 12);
+  EXPECT_EQ(share.StartAfter(2, 25, 4), 22);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_THAT(sizes({22, rank, 3}), ElementsAre(1));
+  }
+  // Nothing can be split.
+  EXPECT_THAT(sizes({24, 0, 3}), ElementsAre(1));
+  EXPECT_THAT(sizes({24, 1, 3}), ElementsAre());
+}
+
 TEST(LoaderKeepTest, BytesAreNotMixed) {
   LoaderOptions options = Options(1);
   options.recipe.format = SampleFormat::kBytePixels;

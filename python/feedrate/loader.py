@@ -60,7 +60,8 @@ class Loader:
       rank, world_size: this process and the number of processes.
       tail: what becomes of items that do not make a full batch on every rank.
         ``keep``: each item comes once; last batches are smaller, or missing on
-        some ranks. ``pad``: the first items of the epoch again, until all ranks
+        some ranks if there are fewer items than ranks, or batches of one.
+        ``pad``: the first items of the epoch again, until all ranks
         have as many. ``drop``: only full batches.
       drop_last: the same as ``tail="drop"``, as DataLoader spells it.
       dtype: ``float32``, normalized with mean and std, or ``uint8`` as decoded.
@@ -204,7 +205,10 @@ class Loader:
 
     def __len__(self) -> int:
         """Batches of this rank in a whole epoch."""
-        return -(-self._samples(0) // self.batch_size)
+        samples = self._samples(0)
+        if self._splits(0):
+            samples = self.size // self.world_size + 1
+        return -(-samples // self.batch_size)
 
     @property
     def size(self) -> int:
@@ -389,6 +393,16 @@ class Loader:
         self._check_usable()
         return int(self._library.feedrate_count(self._handle, start))
 
+    def _splits(self, start: int) -> bool:
+        """EpochShare::Splits of lib/loader/source/source.h."""
+        least, rest = divmod(self.size - start, self.world_size)
+        return (
+            self._tail == "keep"
+            and self.batch_size > 1
+            and min(least, rest) > 0
+            and least % self.batch_size == 0
+        )
+
     def _faults(self) -> tuple[int, str]:
         self._check_usable()
         text = ctypes.c_char_p()
@@ -398,7 +412,12 @@ class Loader:
     def _warn_of_ranks(self) -> None:
         """The first rank has most items, the last fewest."""
         least, rest = divmod(self.size, self.world_size)
-        if self._tail == "keep" and rest > 0 and least % self.batch_size == 0:
+        if (
+            self._tail == "keep"
+            and rest > 0
+            and least % self.batch_size == 0
+            and not self._splits(0)
+        ):
             warnings.warn(
                 f"feedrate.Loader: {self.size} items over {self.world_size}"
                 " ranks give some ranks a batch more than others, and a"
@@ -468,6 +487,8 @@ class _Pass:
         self.epoch = epoch
         self.start = self.position = start
         self._left = loader._samples(start)
+        self._splits = loader._splits(start)
+        self._batches = 0
         self.done = self._left == 0
 
     def __iter__(self) -> _Pass:
@@ -493,7 +514,13 @@ class _Pass:
             self.done = True
             raise RuntimeError(f"feedrate.Loader: {_library.message()}")
         self._left -= batch.size
+        # EpochShare::StartAfter.
+        self._batches += 1
         self.position += batch.size * loader.world_size
+        if self._splits:
+            full = self._batches * loader.batch_size * loader.world_size
+            most = loader.size - loader.world_size
+            self.position = min(self.start + full, most)
         if self._left <= 0:
             self.done = True
             loader._warn_of_faults()

@@ -51,8 +51,9 @@ class OrderTest(cases.Case):
 
     def test_ranks_with_fewer_batches_are_told(self):
         for count, world, tail, told in (
-            (97, 3, "keep", True),  # 33, 32 and 32: 5, 4 and 4 batches.
-            (97, 3, "pad", False),
+            (2, 3, "keep", True),  # The last rank has none.
+            (2, 3, "pad", False),
+            (97, 3, "keep", False),
             (96, 3, "keep", False),
             (102, 4, "keep", False),
         ):
@@ -63,6 +64,29 @@ class OrderTest(cases.Case):
                 )
             self.assertEqual(len(caught), told)
             self.assertTrue(all("hang" in str(c.message) for c in caught))
+
+    def test_ranks_split_a_batch_to_have_as_many(self):
+        """33, 32 and 32 items; and each state continues at the same item."""
+        found, states = [], []
+        for rank in range(3):
+            loader = self.loader(
+                self.array(97), shuffle=True, rank=rank, world_size=3
+            )
+            self.assertEqual(len(loader), 5)
+            batches = []
+            for images, _ in loader:
+                batches.append(cases.ids(images))
+                if len(batches) == 4:
+                    states.append(loader.state_dict())
+            last = 8 if rank == 0 else 7
+            self.assertEqual(list(map(len, batches)), [8, 8, 8, last, 1])
+            found += itertools.chain(*batches)
+        self.assertEqual(sorted(found), list(range(97)))
+        self.assertEqual([state["position"] for state in states], [94] * 3)
+        again = self.loader(self.array(97), shuffle=True)
+        again.load_state_dict(states[1])
+        rest = [found[32], found[64], found[96]]
+        self.assertEqual(sorted(self.numbers(again)), sorted(rest))
 
     def test_ranks_have_the_same_batches_when_padded_or_cut(self):
         for tail, sizes in (("pad", [8, 8, 8, 8, 2]), ("drop", [8] * 4)):

@@ -99,6 +99,22 @@ class AuditTest(harness.TestCase):
         self.assertTrue(audit["resume"]["same_batches"])
         self.assertTrue(audit["order"]["same_for_other_workers"])
 
+    def test_ranks_of_our_own_loader_get_as_many_batches(self):
+        """97 items on 2 ranks are 49 and 48: three batches of 16 and one more
+        sample, which the other rank makes up for by splitting a batch."""
+        audit, _ = self.audit(
+            "HorizontalFlip",
+            library="native",
+            code=0,
+            params_profile="paper",
+            dataset="synthetic:ids,n=97",
+            num_items=97,
+            batch_size=16,
+        )
+        batches = {r["ranks"]: r["batches"] for r in audit["ranks"]}
+        self.assertEqual(batches, {2: [4, 4], 4: [2, 2, 2, 2]})
+        self.assertEqual(audit["verdict"], "pass", audit["faults"])
+
     def test_items_must_show_their_ids(self):
         fields = {"library": "native", "params_profile": "paper"}
         run = Run([job("Invert", **fields)])

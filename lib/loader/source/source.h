@@ -144,9 +144,9 @@ struct EpochShare {
   int64_t rank = 0;
   int64_t world = 1;
   // What becomes of items that do not make a full batch in every process.
-  // kKeep: each item is delivered once; last batches are smaller, or missing in
-  // some processes. kPad: the first items of the epoch again, until all
-  // processes have as many. kDrop: only full batches, as many in each process.
+  // kKeep: each item is delivered once, and last batches are smaller. kPad: the
+  // first items of the epoch again, until all processes have as many. kDrop:
+  // only full batches, as many in each process.
   enum class Tail { kKeep, kPad, kDrop };
   Tail tail = Tail::kKeep;
 
@@ -162,6 +162,33 @@ struct EpochShare {
         return left / (world * batch_size) * batch_size;
     }
     return 0;
+  }
+
+  // With kKeep, true if some processes have one sample more than full batches,
+  // and the others can split their last batch to have as many batches: its last
+  // sample is then a batch. Not possible in batches of one, or if the others
+  // have no sample at all.
+  bool Splits(int64_t num_items, int64_t batch_size) const {
+    const int64_t left = num_items > start ? num_items - start : 0;
+    return tail == Tail::kKeep && batch_size > 1 && left > world &&
+           left % world > 0 && left / world % batch_size == 0;
+  }
+
+  // Number of batches in the share.
+  int64_t Batches(int64_t num_items, int64_t batch_size) const {
+    const int64_t count = Count(num_items, batch_size);
+    const bool has_one_more =
+        Splits(num_items, batch_size) && count % batch_size == 0;
+    return (count + batch_size - 1) / batch_size + (has_one_more ? 1 : 0);
+  }
+
+  // Where another share continues after each process has taken `batches`
+  // batches, at least one of them and not all.
+  int64_t StartAfter(int64_t batches, int64_t num_items,
+                     int64_t batch_size) const {
+    const int64_t after = start + batches * batch_size * world;
+    return Splits(num_items, batch_size) ? std::min(after, num_items - world)
+                                         : after;
   }
 };
 

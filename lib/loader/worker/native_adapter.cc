@@ -63,7 +63,6 @@ struct EpochPosition {
   int64_t epoch = 0;
   // Samples that all ranks together have delivered.
   int64_t done = 0;
-  int64_t ranks = 1;
 
   std::string ToText() const {
     return absl::StrCat(seed, " ", epoch, " ", done);
@@ -77,9 +76,8 @@ struct EpochPosition {
   }
 };
 
-absl::StatusOr<EpochPosition> BeginOf(const EpochCommand& command,
-                                      int64_t ranks) {
-  EpochPosition begin{command.seed, command.epoch, 0, ranks};
+absl::StatusOr<EpochPosition> BeginOf(const EpochCommand& command) {
+  EpochPosition begin{command.seed, command.epoch, 0};
   if (command.state.empty() || begin.Read(command.state)) return begin;
   return absl::InvalidArgumentError(
       absl::StrCat("state \"", command.state, "\" is not SEED EPOCH SAMPLES"));
@@ -109,10 +107,11 @@ class NativeStream : public BatchStream {
   // `loader` is the epoch's; `before` are the store's counts before it.
   // `position` is where the epoch begins, if ids are to be read.
   NativeStream(std::unique_ptr<Epoch> epoch, const Loader& loader,
-               std::optional<StorageCounts> before,
+               const EpochShare& share, std::optional<StorageCounts> before,
                std::optional<EpochPosition> position)
       : epoch_(std::move(epoch)),
         loader_(loader),
+        share_(share),
         before_(before),
         position_(position) {}
 
@@ -122,8 +121,8 @@ class NativeStream : public BatchStream {
     BatchStream::Batch taken{batch->size, batch->bytes(), {}};
     if (position_.has_value()) {
       taken.ids = IdsOf(*batch, loader_.options().recipe);
-      position_->done +=
-          int64_t{loader_.options().batch_size} * position_->ranks;
+      position_->done = share_.StartAfter(++batches_, loader_.source().size(),
+                                          loader_.options().batch_size);
     }
     return taken;
   }
@@ -148,6 +147,8 @@ class NativeStream : public BatchStream {
  private:
   std::unique_ptr<Epoch> epoch_;
   const Loader& loader_;
+  const EpochShare share_;
+  int64_t batches_ = 0;
   const std::optional<StorageCounts> before_;
   std::optional<EpochPosition> position_;
 };
@@ -163,7 +164,7 @@ class NativeLoader : public PreparedLoader {
     EpochRange range;
     range.first = command.first;
     range.count = command.count;
-    ASSIGN_OR_RETURN(const EpochPosition begin, BeginOf(command, share_.world));
+    ASSIGN_OR_RETURN(const EpochPosition begin, BeginOf(command));
     EpochShare share = share_;
     share.start = begin.done;
     RETURN_IF_ERROR(loader_->ReserveFor(range));
@@ -177,7 +178,7 @@ class NativeLoader : public PreparedLoader {
                   ? loader_->StartShare(begin.seed, begin.epoch, share)
                   : loader_->StartEpoch(begin.seed, begin.epoch, range));
           return std::make_unique<NativeStream>(
-              std::move(epoch), *loader_, before,
+              std::move(epoch), *loader_, share, before,
               command.ids ? std::make_optional(begin) : std::nullopt);
         });
   }
@@ -490,7 +491,7 @@ class NativeMixture : public PreparedLoader {
     // The loader owns the memory for batches, not the epoch: allocated before.
     // Not in Prepare, since a runner keeps many prepared loaders waiting.
     RETURN_IF_ERROR(memory_.Reserve(spec_));
-    ASSIGN_OR_RETURN(const EpochPosition begin, BeginOf(command, 1));
+    ASSIGN_OR_RETURN(const EpochPosition begin, BeginOf(command));
     return TimeEpoch(
         command, [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
           const int64_t start_ns = MonotonicNs();
