@@ -207,7 +207,11 @@ const Scenario* Catalogue::FindScenario(absl::string_view name) const {
 }
 
 bool IsSubject(absl::string_view library) {
-  return absl::StrContains(library, ':');
+  return absl::StrContains(library, ':') || IsTorchFile(library);
+}
+
+bool IsTorchFile(absl::string_view library) {
+  return absl::EndsWith(library, ".pt") || absl::EndsWith(library, ".pt2");
 }
 
 absl::string_view MatrixName(absl::string_view library) {

@@ -60,6 +60,8 @@ std::string CanonicalParameters(const Implementation& implementation);
 // subject itself is named MODULE:NAME, which no library is.
 inline constexpr char kSubjectLibrary[] = "subject";
 bool IsSubject(absl::string_view library);
+// A subject of `train` that is a file of torch: NAME.pt or NAME.pt2.
+bool IsTorchFile(absl::string_view library);
 // The name under which the matrix has `library`.
 absl::string_view MatrixName(absl::string_view library);
 

@@ -147,6 +147,7 @@ ToolInfo Info() {
       "srun --nodes=2 --ntasks=2 train --world-size=-1",
       "train --profile=trace --profile-output=/tmp/vit",
       "train --subject=my_pkg.model:build --batch-size=16",
+      "train --subject=my_model.pt --batch-size=16",
   };
   info.flag_files = {"tools/train/main.cc", kStoreFlagsFile,
                      kOverrideFlagsFile};

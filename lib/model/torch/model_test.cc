@@ -12,8 +12,12 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/sin.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/jit/api/module.h>
+
+#include <fstream>
 
 #include "lib/model/torch/profiler.h"
+#include "lib/model/torch/script_model.h"
 
 namespace feedrate {
 namespace {
@@ -190,6 +194,60 @@ TEST(HeadsTest, SplitsAsThePlainOperationsDo) {
   heads.q.mul(2).add(heads.k.mul(3)).mul(heads.v).sum().backward();
   expected[0].mul(2).add(expected[1].mul(3)).mul(expected[2]).sum().backward();
   EXPECT_TRUE(at::equal(x.grad(), plain.grad()));
+}
+
+// Writes a convolution of 4 channels and a linear layer of 5 classes.
+std::string WriteScript(const std::string& name, const std::string& shape) {
+  torch::jit::Module module("Small");
+  module.register_parameter("filter", at::randn({4, 3, 3, 3}), false);
+  module.register_parameter("head", at::randn({5, 4}), false);
+  for (const at::Tensor& value : module.parameters()) {
+    value.set_requires_grad(true);
+  }
+  module.define(R"(
+    def forward(self, x):
+        y = torch.conv2d(x, self.filter, None, [2, 2], [1, 1])
+        return torch.matmul(y.mean([2, 3]), self.head.t())
+  )");
+  const std::string file = testing::TempDir() + name;
+  module.save(file, {{"input_shape", shape}});
+  return file;
+}
+
+TEST(ScriptModelTest, TrainsAndItsOperationsAreCounted) {
+  const std::string file = WriteScript("small.pt", "3,10,10");
+  const std::unique_ptr<Model> model = LoadScriptModel(file, at::kCPU);
+  EXPECT_EQ(model->spec().image_size, 10);
+  EXPECT_EQ(model->spec().classes, 5);
+  ASSERT_EQ(model->parameters().size(), 2u);
+  EXPECT_EQ(model->parameters()[0].value.numel(), 108);
+  const OpCounter counter;
+  // Twice, because the interpreter looks at the first run only.
+  for (int run = 1; run <= 2; ++run) {
+    model->Forward(at::randn({2, 3, 10, 10})).sum().backward();
+    // 25 places use 108 weights: forward and for their gradient, not for that
+    // of the images; the head uses 20, forward and for both gradients.
+    EXPECT_EQ(counter.Count().flops, run * 2 * (2 * 2 * 25 * 108 + 3 * 2 * 20));
+  }
+  EXPECT_TRUE(model->parameters()[0].value.grad().defined());
+}
+
+TEST(ScriptModelTest, SaysWhatIsWrongWithAFile) {
+  const auto message = [](const std::string& file) -> std::string {
+    try {
+      LoadScriptModel(file, at::kCPU);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string text = testing::TempDir() + "text.pt";
+  std::ofstream(text) << "no script";
+  EXPECT_NE(message(text).find("is no TorchScript file"), std::string::npos);
+  EXPECT_NE(message(WriteScript("shape.pt", "3,9,10")).find("equal sides"),
+            std::string::npos);
+  EXPECT_NE(message(WriteScript("one.pt", "1,9,9")).find("_extra_files"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -307,6 +307,29 @@ int64_t AttentionFlops(const at::Tensor& q, const at::Tensor& k, bool causal) {
   return 4 * batch * pairs * q.size(3);
 }
 
+// Products of a convolution per output of each channel, which is how often the
+// weights are used: of a transposed one per input. `stride`, `padding` and
+// `dilation` have one number per dimension, or one for all.
+int64_t ConvolutionUses(const at::Tensor& input, const at::Tensor& weight,
+                        c10::ArrayRef<const c10::IValue> inputs) {
+  const std::vector<int64_t> stride = inputs[3].toIntVector();
+  const std::vector<int64_t> padding = inputs[4].toIntVector();
+  const std::vector<int64_t> dilation = inputs[5].toIntVector();
+  const bool is_transposed = inputs[6].toBool();
+  const auto at = [](const std::vector<int64_t>& values, int64_t i) {
+    return values.size() == 1 ? values[0] : values[i];
+  };
+  int64_t uses = input.size(0);
+  for (int64_t i = 0; i < input.dim() - 2; ++i) {
+    const int64_t size = input.size(i + 2);
+    const int64_t reach = at(dilation, i) * (weight.size(i + 2) - 1) + 1;
+    uses *= is_transposed
+                ? size
+                : (size + 2 * at(padding, i) - reach) / at(stride, i) + 1;
+  }
+  return uses;
+}
+
 struct Found {
   int64_t flops = 0;
   at::Tensor operand;
@@ -323,6 +346,20 @@ Found FlopsOf(const std::string& name,
   if (name == "addmm" || name == "baddbmm") {
     if (tensors.size() < 3) return {};
     return {ProductFlops(tensors[1], tensors[2]), tensors[1]};
+  }
+  if (name == "convolution" && inputs.size() > 6 && tensors.size() > 1) {
+    return {2 * ConvolutionUses(tensors[0], tensors[1], inputs) *
+                tensors[1].numel(),
+            tensors[0]};
+  }
+  // Gradient of the output, input, weight; which gradients it makes comes last.
+  if (name == "convolution_backward" && inputs.size() > 10 &&
+      tensors.size() > 2) {
+    const at::Tensor& used = inputs[7].toBool() ? tensors[1] : tensors[0];
+    const int64_t uses = used.numel() / used.size(1);
+    const c10::List<bool> wanted = inputs[10].toBoolList();
+    return {2 * uses * tensors[2].numel() * (wanted[0] + wanted[1]),
+            tensors[1]};
   }
   // The unfused implementation of attention consists of products, which are
   // counted.

@@ -82,8 +82,9 @@ class NamedRange {
 };
 
 struct OpCount {
-  // Multiplications and additions of all matrix products. The backward pass of
-  // attention counts as two forward passes, whatever it recomputes.
+  // Multiplications and additions of all matrix products and convolutions. The
+  // backward pass of attention counts as two forward passes, whatever it
+  // recomputes.
   int64_t flops = 0;
   // Number of products by data type, such as `bf16`.
   std::map<std::string, int64_t> products_by_type;

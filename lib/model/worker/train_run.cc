@@ -24,6 +24,7 @@
 #include "lib/model/torch/distributed.h"
 #include "lib/model/torch/model.h"
 #include "lib/model/torch/profiler.h"
+#include "lib/model/torch/script_model.h"
 #include "lib/model/torch/trainer.h"
 #include "lib/model/worker/fed_batches.h"
 #include "lib/model/worker/image_files.h"
@@ -151,7 +152,12 @@ class Training {
     model_options.device = device_->device();
     model_options.seed = spec_.seed;
     model_options.activation_checkpointing = spec_.activation_checkpointing;
-    model_ = MakeModel(model_spec_, model_options);
+    if (spec_.script.empty()) {
+      model_ = MakeModel(model_spec_, model_options);
+    } else {
+      model_ = LoadScriptModel(spec_.script, device_->device());
+      model_spec_ = model_->spec();
+    }
     OptimizerOptions optimizer_options;
     optimizer_options.name = spec_.optimizer;
     optimizer_options.learning_rate = spec_.learning_rate;
@@ -198,6 +204,10 @@ class Training {
 
   // The fused engine, which is the optimizer too, or null for autograd.
   StepEngine* MakeEngine(const OptimizerOptions& options) {
+    if (!spec_.script.empty()) {
+      engine_ = "script";
+      return nullptr;
+    }
     if (spec_.engine != "" && spec_.engine != "eager" &&
         spec_.engine != "fused") {
       throw std::runtime_error("engine \"" + spec_.engine +
@@ -484,8 +494,17 @@ class Training {
     reply.set_event("ready");
     reply.set_version(TORCH_VERSION);
     reply.set_threads(at::get_num_threads());
-    reply.set_parameters(CountParameters(model_spec_));
+    reply.set_parameters(Parameters());
     tell_(reply);
+  }
+
+  int64_t Parameters() const {
+    if (spec_.script.empty()) return CountParameters(model_spec_);
+    int64_t values = 0;
+    for (const Parameter& parameter : model_->parameters()) {
+      values += parameter.value.numel();
+    }
+    return values;
   }
 
   // Files that could not be used are not data. In a mixture, episodes are left
@@ -504,7 +523,9 @@ class Training {
     TrainReply result;
     result.set_event("result");
     result.set_version(TORCH_VERSION);
-    result.set_parameters(CountParameters(model_spec_));
+    result.set_parameters(Parameters());
+    // What is in a script is known by counting alone.
+    if (!spec_.script.empty()) result.set_flops_per_step(count_.flops);
     result.set_wall_s(wall_s_);
     for (const StepTimes& step : times_) result.add_steps_s(step.step_s);
     for (int phase = 0; phase < kPhases; ++phase) {
@@ -569,7 +590,7 @@ class Training {
 
   TrainSpec spec_;
   const Tell tell_;
-  const ModelSpec model_spec_;
+  ModelSpec model_spec_;
   std::unique_ptr<TrainDevice> device_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimizer> optimizer_;

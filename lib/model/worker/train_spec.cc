@@ -56,6 +56,7 @@ Setter Text(std::string* field) {
 std::map<std::string, Setter> Setters(TrainSpec* s) {
   return {
       {"model", Text(&s->model)},
+      {"script", Text(&s->script)},
       {"device", Text(&s->device)},
       {"device_index", Int(&s->device_index)},
       {"precision", Text(&s->precision)},

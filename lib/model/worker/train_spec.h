@@ -11,6 +11,8 @@ namespace feedrate {
 // ones have the defaults here.
 struct TrainSpec {
   std::string model = "vit5_tiny";
+  // A TorchScript file to train instead.
+  std::string script;
   std::string device = "cpu";
   // Number of the GPU.
   int device_index = 0;

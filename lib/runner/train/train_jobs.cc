@@ -159,6 +159,12 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
         "--graphs has the optimiser inside; leave --no-optimizer-in-step out");
   }
   const bool is_subject = IsSubject(job.library());
+  if (IsTorchFile(job.library()) &&
+      (!s.engine.empty() || s.activation_checkpointing)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--engine and --activation_checkpointing: the file ",
+                     job.library(), " runs as it is; leave them out"));
+  }
   if (is_subject ? s.engine == "fused" : s.engine == kCompileEngine) {
     return absl::InvalidArgumentError(
         "--engine: library feedrate has fused and eager, subjects have eager "
@@ -379,10 +385,10 @@ absl::Status AddJob(Job job, std::set<std::string>* ids,
     named["precision"] = DefaultPrecision(job);
   }
   // A subject is its own model, and is trained in both ways unless one is
-  // named.
+  // named, or it is a file.
   if (IsSubject(job.library())) {
     named.erase("model");
-    if (named.count("engine") == 0) {
+    if (named.count("engine") == 0 && !IsTorchFile(job.library())) {
       for (const char* engine : {"eager", kCompileEngine}) {
         named["engine"] = engine;
         RETURN_IF_ERROR(AddJob(job, ids, jobs));

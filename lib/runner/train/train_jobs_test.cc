@@ -69,6 +69,18 @@ TEST(TrainJobsTest, ASubjectIsItsOwnModelAndIsTrainedInBothWays) {
               HasSubstr("subjects have eager and compile"));
 }
 
+TEST(TrainJobsTest, ATorchScriptFileIsTrainedAsItIs) {
+  TrainRequest request = Request();
+  request.libraries = {"models/small.pt"};
+  const std::vector<Job> jobs = *MakeTrainJobs(request);
+  ASSERT_EQ(jobs.size(), 1);
+  EXPECT_EQ(jobs[0].settings().count("model"), 0);
+  EXPECT_EQ(jobs[0].settings().count("engine"), 0);
+  request.settings["engine"] = "eager";
+  EXPECT_THAT(std::string(MakeTrainJobs(request).status().message()),
+              HasSubstr("small.pt runs as it is; leave them out"));
+}
+
 TEST(TrainJobsTest, SeveralProcessesBringOneAlong) {
   TrainRequest request = Request();
   request.settings["world_size"] = "2";

@@ -324,10 +324,14 @@ absl::StatusOr<std::string> ModelWorker(const WorkerPlaces& places,
 
 absl::StatusOr<WorkerCommand> TrainWorker(const WorkerPlaces& places,
                                           const std::string& library) {
-  if (library == kTrainLibrary) {
+  if (library == kTrainLibrary || IsTorchFile(library)) {
     ASSIGN_OR_RETURN(const std::string path,
                      ModelWorker(places, "worker_train"));
-    return WorkerCommand{{path}, {}};
+    WorkerCommand command{{path}, {}};
+    if (IsTorchFile(library)) {
+      command.argv.push_back(absl::StrCat("script=", library));
+    }
+    return command;
   }
   constexpr char kScript[] = "train_worker.py";
   WorkerCommand command;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -246,11 +247,27 @@ class TrainMode : public JobMode {
     return absl::OkStatus();
   }
 
+  static absl::Status CheckTorchFile(const std::string& file) {
+    if (absl::EndsWith(file, ".pt2")) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--subject: ", file,
+          ": torch.export keeps no backward pass that "
+          "C++ could run; name its model as MODULE:NAME, or save it with "
+          "torch.jit.save"));
+    }
+    return IsFile(file) ? absl::OkStatus()
+                        : absl::InvalidArgumentError(absl::StrCat(
+                              "--subject: ", file,
+                              ": no such file; write one with "
+                              "torch.jit.save(torch.jit.script(model), FILE)"));
+  }
+
   // Imports a subject once, so that a wrong name ends the run at once.
   absl::Status CheckSubject(const Catalogue& catalogue, const Job& job) const {
     if (!IsSubject(job.library()) || commands_.count(job.library()) > 0) {
       return absl::OkStatus();
     }
+    if (IsTorchFile(job.library())) return CheckTorchFile(job.library());
     Selection selection;
     selection.set_mode(job.mode());
     selection.set_python(python_);
