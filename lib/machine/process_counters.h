@@ -46,8 +46,8 @@ ProcessorCounters ReadProcessorCounters(const Root& root);
 // Returns `pid` and all its living descendants, parents first.
 std::vector<pid_t> ProcessTree(const Root& root, pid_t pid);
 
-// Which memory counts. Other programs change a process's share of the files that
-// it maps, such as libraries, without its doing; what it wrote is its own.
+// Which memory counts. Other programs change a process's share of the files
+// that it maps, such as libraries, without its doing; what it wrote is its own.
 enum class PssOf { kAll, kWritten };
 
 // Returns the memory of the process tree of `pid` plus that of `parent`, which

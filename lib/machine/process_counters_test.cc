@@ -111,9 +111,8 @@ TEST_F(ProcessTreeTest, AddsUpMemoryWithoutTheCorpus) {
   EXPECT_THAT(TreePssBytes(root_, 9, 10, ""), Optional(530 * 1024));
   EXPECT_FALSE(TreePssBytes(root_, 98, 99, "").has_value());
   // Where a process has no such lines, all of it counts.
-  EXPECT_THAT(
-      TreePssBytes(root_, 9, 10, "feedrate-corpus", PssOf::kWritten),
-      Optional(120 * 1024));
+  EXPECT_THAT(TreePssBytes(root_, 9, 10, "feedrate-corpus", PssOf::kWritten),
+              Optional(120 * 1024));
 }
 
 TEST_F(ProcessTreeTest, AddsUpReads) {

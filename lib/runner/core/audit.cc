@@ -22,7 +22,9 @@ namespace {
 constexpr int kNamedItems = 5;
 // With fewer epochs, loaders of torch that were still warming up looked like
 // leaks. Of many epochs, an evenly spread part is used.
-constexpr size_t kSoakEpochs = 30;
+constexpr size_t kSoakEpochs = 40;
+// Ten epochs each, or more.
+constexpr size_t kSoakParts = 4;
 constexpr size_t kMostSoakEpochs = 1000;
 // A page.
 constexpr double kLeakBytes = 4096;
@@ -148,14 +150,20 @@ AuditGrowth GrowthOf(absl::Span<const double> pss_bytes, double seconds) {
     values.push_back(pss_bytes[i] / static_cast<double>(step));
   }
   const Slope all = *SlopeOf(values);
-  // Caches that fill up grow at first.
-  const Slope half =
-      *SlopeOf(absl::MakeSpan(values).subspan(values.size() / 2));
+  // A leak grows all the time. Caches and allocators grow in steps, with rests
+  // between them.
+  double least = all.interval.low;
+  for (size_t part = 0; part < kSoakParts; ++part) {
+    const size_t begin = values.size() * part / kSoakParts;
+    const size_t end = values.size() * (part + 1) / kSoakParts;
+    const Slope slope =
+        *SlopeOf(absl::MakeSpan(values).subspan(begin, end - begin));
+    least = std::min(least, slope.median);
+  }
   growth.set_slope_bytes(all.median);
   growth.set_slope_low_bytes(all.interval.low);
   growth.set_slope_high_bytes(all.interval.high);
-  const bool leaks = std::min(all.interval.low, half.interval.low) > kLeakBytes;
-  growth.set_verdict(leaks ? "leak" : "steady");
+  growth.set_verdict(least > kLeakBytes ? "leak" : "steady");
   return growth;
 }
 

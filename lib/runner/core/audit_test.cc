@@ -63,11 +63,14 @@ TEST(AuditTest, AResumedEpochHasEachItemOnce) {
 }
 
 TEST(AuditTest, GrowthThatStopsIsNoLeak) {
-  std::vector<double> leaks, fills, noise;
+  std::vector<double> leaks, fills, noise, steps, late;
   for (int i = 0; i < 60; ++i) {
     leaks.push_back(1e8 + 1e5 * i + 2e5 * (i % 3));
     fills.push_back(1e8 + 1e6 * std::min(i, 30));
     noise.push_back(1e8 + 1e6 * ((i * 7) % 5));
+    // As torch's DataLoader does: 12 epochs of rest, 8 of growth.
+    steps.push_back(1e8 + 1e6 * (i / 20 * 8 + std::max(i % 20 - 12, 0)));
+    late.push_back(1e8 + 1e6 * std::min(i, 20) + 1e4 * i);
   }
   const AuditGrowth leak = GrowthOf(leaks, 3);
   EXPECT_EQ(leak.verdict(), "leak");
@@ -75,6 +78,10 @@ TEST(AuditTest, GrowthThatStopsIsNoLeak) {
   EXPECT_EQ(leak.epochs(), 48);
   EXPECT_EQ(GrowthOf(fills, 3).verdict(), "steady");
   EXPECT_EQ(GrowthOf(noise, 3).verdict(), "steady");
+  EXPECT_EQ(GrowthOf(steps, 3).verdict(), "steady");
+  EXPECT_GT(GrowthOf(steps, 3).slope_low_bytes(), 1e5);
+  // A leak beside a cache that fills up.
+  EXPECT_EQ(GrowthOf(late, 3).verdict(), "leak");
   EXPECT_EQ(GrowthOf(absl::MakeSpan(leaks).first(30), 3).verdict(),
             "cannot_tell");
   EXPECT_EQ(GrowthOf({}, 3).verdict(), "cannot_tell");

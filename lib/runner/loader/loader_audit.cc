@@ -211,10 +211,9 @@ class LoaderAudit {
     std::vector<double> pss_bytes;
     for (int64_t epoch = 0; epoch == 0 || watch.Seconds() < soak_s; ++epoch) {
       RETURN_IF_ERROR(Take(Command(epoch), child.get()).status());
-      const std::optional<int64_t> bytes =
-          TreePssBytes(Root(), static_cast<pid_t>(child->server_pid()),
-                       static_cast<pid_t>(child->pid()), "feedrate-corpus",
-                       PssOf::kWritten);
+      const std::optional<int64_t> bytes = TreePssBytes(
+          Root(), static_cast<pid_t>(child->server_pid()),
+          static_cast<pid_t>(child->pid()), "feedrate-corpus", PssOf::kWritten);
       if (bytes.has_value()) pss_bytes.push_back(static_cast<double>(*bytes));
     }
     return GrowthOf(pss_bytes, watch.Seconds());

@@ -46,9 +46,7 @@ SHARDS = {"webdataset"}
 WITHOUT_SEED = {"datago"}
 # Shards go to whole loader workers, so batches depend on their number; DALI and
 # the others fill batches in one order.
-BY_WORKERS = {"litdata", "ray", "webdataset"}
-# Those whose ranks are processes of a cluster of their own.
-WITHOUT_RANKS = {"ray"}
+BY_WORKERS = {"litdata", "webdataset"}
 FLAGS = None
 
 
@@ -93,11 +91,6 @@ class AuditTest(unittest.TestCase):
         return shards
 
     def child(self, **changes):
-        child, reply = self.prepared(**changes)
-        self.assertNotIn("error", reply)
-        return child
-
-    def prepared(self, **changes):
         fd = loading.write_list(self.paths)
         child = self.server.spawn(FLAGS.library, fd)
         os.close(fd)
@@ -120,7 +113,8 @@ class AuditTest(unittest.TestCase):
                 "loader": loading.of_files(**settings | changes),
             }
         )
-        return child, reply
+        self.assertNotIn("error", reply)
+        return child
 
     def epoch(self, child, **changes):
         reply = child.ask(loading.epoch(ITEMS, ids=True, **changes))
@@ -148,10 +142,6 @@ class AuditTest(unittest.TestCase):
         self.assertEqual(other == first, FLAGS.library not in BY_WORKERS)
 
     def test_ranks_share_an_epoch(self):
-        if FLAGS.library in WITHOUT_RANKS:
-            reply = self.prepared(rank=0, ranks=2)[1]
-            self.assertIn("one cluster", reply["error"])
-            return
         ranks = [self.ids(self.child(rank=rank, ranks=2)) for rank in range(2)]
         self.assertNotEqual(ranks[0], ranks[1])
         items = flat(ranks[0]) + flat(ranks[1])
