@@ -7,8 +7,8 @@
 Runs configs/loaders.textproto twice: `pipeline` with as many runs as rounds, in
 which each loader runs one epoch with workers that live on, while the others
 wait; and `pipeline --audit --soak`. Rows continue what an earlier call left in
-FOLDER, but finished audits are not repeated, so use a new one. A ratio is ours /
-the loader's speed in the same round: the median over rounds, with its 95%
+FOLDER, but finished audits are not repeated, so use a new one. A ratio is ours
+/ the loader's speed in the same round: the median over rounds, with its 95%
 bootstrap interval. Exit 2 if there is nothing to show.
 """
 
