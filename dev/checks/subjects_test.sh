@@ -59,6 +59,8 @@ expect "$work/examples/rows.jsonl" '"transform":"gray"' '"label":"unchecked"'
 follow "$python" '## Transforms' '## Loaders'
 expect "$work/log" invert exact
 expect "$work/log" gray different
+expect "$work/examples/flipped.jsonl" '"library":"my_transforms:clips"' \
+  '"transform":"HorizontalFlip"' '"unit":"clip"' '"status":"ok"'
 
 # wrong CODE WORDS FLAGS: micro says the words in one line and exits with CODE.
 wrong() {
@@ -74,6 +76,8 @@ wrong 1 'no module nope; run this in the folder' --subject=nope:x
 wrong 1 'did you mean transforms?' --subject=my_transforms:transform
 wrong 1 'is a module; micro needs a dict' --subject=my_transforms:np
 wrong 1 'write MODULE:NAME' --subject=my_transforms
+wrong 1 '(video-16f, micro) is not for micro; run it with video' \
+  --subject=my_transforms:clips --config="$work/configs/subjects/clips.textproto"
 wrong 1 'name a Python interpreter with --python' --subject=a:b --python=/nope
 cat >"$work/examples/faulty.py" <<'PY'
 def breaks(image):
@@ -85,6 +89,40 @@ PY
 wrong 0 '1 failed' --subject=faulty:both --num_runs=1 --num_items=4
 expect "$work/out" '"reason":"ValueError: on purpose (faulty.py:2)"'
 expect "$work/out" '"transform":"same"' '"status":"ok"'
+
+# Audits of loaders: one that is right, and one that repeats an item.
+cat >"$work/examples/audited.py" <<'PY'
+import numpy as np
+from PIL import Image
+
+
+def right(files, workers, batch_size, seed, epoch, rank, world_size):
+    order = np.random.default_rng((seed, epoch)).permutation(len(files))
+    order = order[rank::world_size]
+    for at in range(0, len(order), batch_size):
+        names = [files[item] for item in order[at : at + batch_size]]
+        yield np.stack([np.asarray(Image.open(name)) for name in names])
+
+
+def repeats(files, workers, batch_size, seed, epoch):
+    files = [*files[:-1], files[0]]
+    yield from right(files, workers, batch_size, seed, epoch, 0, 1)
+PY
+# audited NAME CODE WORDS: the audit of a subject ends with CODE and says WORDS.
+audited() {
+  local status=0
+  (cd "$work/examples" && "$work/bin/pipeline" --subject="audited:$1" --audit \
+    --python="$python" --num_items=96 --batch_size=8 --output="$1.jsonl") \
+    2>"$work/log" || status=$?
+  [[ $status -eq $2 ]] || fail "audit of $1: exit $status: $(cat "$work/log")"
+  expect "$work/examples/$1.jsonl" '"record":"audit"' \
+    "\"library\":\"audited:$1\"" "$3"
+}
+audited right 0 '"verdict":"pass"'
+expect "$work/log" audited:right 'new each epoch, repeatable' \
+  '2: disjoint, equal; 4: disjoint, equal'
+audited repeats 3 '2 items missing in 2 epochs'
+expect "$work/log" audited:repeats 'no mechanism'
 
 # OpenCV comes with AlbumentationsX.
 opencv="$(dev/python_env.sh "$locks/albumentationsx.lock")/bin/python3"
@@ -126,7 +164,9 @@ expect "$loaders" '"library":"my_loader:make_loader"' '"status":"ok"' \
   '"items":256' '"name":"decode"' '"name":"augment"' '"name":"collate"' \
   '"name":"no_augment"' '"name":"no_decode"' '"name":"cached_batch"' \
   '"startup_s"' '"rss_peak_bytes"' '"limit"'
-follow "$torch/bin/python3" '## Models' '## Decoders and mixtures'
+expect "$work/examples/audits.jsonl" '"library":"my_loader:make_loader"' \
+  '"verdict":"pass"'
+follow "$torch/bin/python3" '## Models' '## TorchScript files'
 training="$work/examples/training.jsonl"
 expect "$training" '"library":"my_model:build"' '"engine":"eager"' \
   '"status":"ok"' '"flops_per_step":373426176' '"parameters":23882' \
@@ -137,3 +177,26 @@ status=0
   --python="$torch/bin/python3") 2>"$work/log" || status=$?
 [[ $status -eq 1 ]] || fail "train --subject=my_model:built: exit $status"
 expect "$work/log" 'did you mean build?'
+
+# notrain CODE WORDS FILE: train ends with CODE and says the words in one line.
+notrain() {
+  local status=0
+  (cd "$work/examples" && "$work/bin/train" --subject="$3") >/dev/null \
+    2>"$work/log" || status=$?
+  [[ $status -eq $1 && "$(wc -l <"$work/log")" -eq 1 ]] ||
+    fail "train --subject=$3: exit $status: $(cat "$work/log")"
+  expect "$work/log" "$2"
+}
+if [[ "${1:-}" != --full && ! -d "$FEEDRATE_CACHE/libtorch" ]]; then
+  echo 'left out TorchScript files: no libtorch; fetch it with: make torch'
+  exit 0
+fi
+dev/torch.sh >/dev/null
+dev/bazel.sh build --show_result=0 //lib/model/worker:worker_train
+follow "$torch/bin/python3" '## TorchScript files' '## Decoders and mixtures'
+# As many operations as Python counted.
+expect "$work/examples/scripted.jsonl" '"library":"my_model.pt"' \
+  '"engine":"script"' '"status":"ok"' '"flops_per_step":373426176' \
+  '"parameters":23882' '"mfu_exact"' '"forward_s"' '"memory_peak_bytes"'
+notrain 1 'no such file; write one with torch.jit.save' nope.pt
+notrain 1 'torch.export keeps no backward pass' exported.pt2
