@@ -254,8 +254,7 @@ CredentialLoader FindAwsRole(const StoreOptions& options,
       WithoutLastSlash(variables("AWS_EC2_METADATA_SERVICE_ENDPOINT"));
   const bool is_v6 = absl::EqualsIgnoreCase(
       variables("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE"), "ipv6");
-  const bool is_named = !endpoint.empty();
-  if (!is_named) {
+  if (endpoint.empty()) {
     endpoint = is_v6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
   }
   const HttpClientOptions client =

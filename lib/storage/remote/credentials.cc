@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/http/fetch.h"
@@ -45,9 +46,18 @@ absl::StatusOr<Credential> CredentialCache::Get() {
       return held_;
     }
   }
-  ASSIGN_OR_RETURN(const Credential first, load_());
-  Keep(first);
-  return first;
+  ASSIGN_OR_RETURN(const Credential next, load_());
+  if (!next.tried.empty()) {
+    // A store may answer an unsigned request with something else.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!held_.access_key.empty() || !held_.token.empty()) {
+      return absl::UnavailableError(absl::StrCat(
+          "the credential expired at ", absl::FormatTime(held_.expires),
+          ", and there is no other; tried: ", next.tried));
+    }
+  }
+  Keep(next);
+  return next;
 }
 
 Secrets CredentialCache::secrets() const {
@@ -124,6 +134,12 @@ absl::StatusOr<Credential> ReadAwsCredential(const CredentialFields& fields,
   }
   if (credential.access_key.empty() || credential.secret_key.empty()) {
     return absl::DataLossError("the answer has no keys");
+  }
+  // They become headers.
+  for (const std::string& text : {credential.access_key, credential.token}) {
+    if (!std::all_of(text.begin(), text.end(), absl::ascii_isgraph)) {
+      return absl::DataLossError("the keys have characters that no key has");
+    }
   }
   int64_t milliseconds = 0;
   std::string error;

@@ -303,12 +303,14 @@ class CredentialCacheTest : public ::testing::Test {
     const int load = loads_;
     ++loads_;
     if (!works_) return absl::UnavailableError("no");
+    if (!is_found_) return Credential{"", "", "", absl::InfiniteFuture(), "m"};
     return Credential{"", "", absl::StrCat("token", load),
                       absl::UnixEpoch() + absl::Hours(load + 1), ""};
   }
 
   std::atomic<int> loads_{0};
   std::atomic<bool> works_{true};
+  std::atomic<bool> is_found_{true};
   std::atomic<int64_t> now_s_{0};
   CredentialCache cache_{[this] { return Load(); },
                          [this] { return absl::FromUnixSeconds(now_s_); }};
@@ -334,6 +336,23 @@ TEST_F(CredentialCacheTest, AFailedRefreshKeepsWhatIsValid) {
   EXPECT_EQ(cache_.secrets().Redact("my token0"), "my ***");
 }
 
+// Requests would go on without a signature.
+TEST_F(CredentialCacheTest, NoneAfterOneThatExpiredIsAnError) {
+  EXPECT_EQ(GetAfter(absl::ZeroDuration())->token, "token0");
+  is_found_ = false;
+  EXPECT_THAT(std::string(GetAfter(absl::Minutes(61)).status().message()),
+              HasSubstr("and there is no other; tried: m"));
+  is_found_ = true;
+  EXPECT_EQ(GetAfter(absl::Seconds(1))->token, "token2");
+}
+
+TEST_F(CredentialCacheTest, NoneIsKept) {
+  is_found_ = false;
+  EXPECT_EQ(GetAfter(absl::ZeroDuration())->tried, "m");
+  EXPECT_EQ(GetAfter(absl::Hours(9))->tried, "m");
+  EXPECT_EQ(loads_, 1);
+}
+
 TEST(ReadJsonFieldsTest, TakesTextsAndNumbers) {
   const auto fields =
       ReadJsonFields(R"({"a": "x", "b": 7, "c": {"d": "y"}, "e": [1]})");
@@ -344,6 +363,21 @@ TEST(ReadJsonFieldsTest, TakesTextsAndNumbers) {
     EXPECT_THAT(std::string(ReadJsonFields(bad).status().message()),
                 HasSubstr("not a JSON object"));
   }
+}
+
+TEST(ReadAwsCredentialTest, NothingBecomesAnotherHeader) {
+  CredentialFields fields = {{"AccessKeyId", "a"},
+                             {"SecretAccessKey", "s"},
+                             {"Token", "t/+="},
+                             {"Expiration", "2026-01-02T03:04:05Z"}};
+  EXPECT_EQ(ReadAwsCredential(fields, "")->token, "t/+=");
+  EXPECT_EQ(absl::ToUnixSeconds(ReadAwsCredential(fields, "")->expires),
+            1767323045);
+  fields["Token"] = "t\r\nhost: other";
+  EXPECT_FALSE(ReadAwsCredential(fields, "").ok());
+  fields["Token"] = "t";
+  fields["Expiration"] = "tomorrow";
+  EXPECT_FALSE(ReadAwsCredential(fields, "").ok());
 }
 
 TEST(SignJwtTest, NeedsAKey) {

@@ -61,6 +61,7 @@ void ReadCredentials(absl::string_view text) {
     const absl::StatusOr<Credential> found = ReadAwsCredential(*fields, prefix);
     if (found.ok()) {
       CHECK(!found->access_key.empty() && !found->secret_key.empty());
+      CHECK(!absl::StrContains(found->access_key + found->token, '\n'));
     }
   }
 }
