@@ -49,7 +49,8 @@ absl::StatusOr<std::vector<TrainReply>> RunTrainProcesses(
     const TrainCommand& command);
 
 // The program that trains: worker_train for `feedrate` and TorchScript files;
-// train_worker.py in the environment of torch for the others. NotFound says what to build or create.
+// train_worker.py in the environment of torch for the others. NotFound says
+// what to build or create.
 absl::StatusOr<WorkerCommand> TrainWorker(const WorkerPlaces& places,
                                           const std::string& library);
 
