@@ -147,11 +147,15 @@ double BatchCopyLimit(int64_t item_bytes, int batch_size,
                       const LimitOptions& options) {
   if (item_bytes <= 0 || batch_size <= 0) return 0;
   const size_t size = static_cast<size_t>(item_bytes);
+  // Each thread has places of its own in the batch: thread t has t, t + threads
+  // and so on.
+  const int64_t threads = Threads(options);
+  const int64_t places = (batch_size + threads - 1) / threads * threads;
   // Both buffers are written, so that no page is the kernel's zero page.
-  const std::vector<char> from(size * batch_size, 1);
-  std::vector<char> to(size * batch_size, 2);
-  return BestRate(options, [&](int, int64_t i) {
-    const size_t at = i % batch_size * size;
+  const std::vector<char> from(size * places, 1);
+  std::vector<char> to(size * places, 2);
+  return BestRate(options, [&](int thread, int64_t i) {
+    const size_t at = (i % places / threads * threads + thread) * size;
     std::memcpy(&to[at], &from[at], size);
   });
 }
