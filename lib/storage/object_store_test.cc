@@ -75,7 +75,7 @@ TEST(ChecksumTest, TellsRightFromWrong) {
 }
 
 TEST(ChecksumTest, OfManyBytes) {
-  // Of the NVMe specification, revision 1.0e: 4096 bytes.
+  // The NVMe specification, revision 1.0e, gives these sums of 4096 bytes.
   EXPECT_TRUE(
       HasChecksum(std::string(4096, '\0'), "crc64nvme:6482d367eb22b64e"));
   EXPECT_TRUE(

@@ -151,7 +151,7 @@ std::string WithoutPort(absl::string_view host) {
   return absl::AsciiStrToLower(host);
 }
 
-// Of an IPv4 address; 0 for anything else.
+// Returns the bits of an IPv4 address, or 0 for any other text.
 uint32_t AddressOfHost(const std::string& name) {
   in_addr address;
   return inet_pton(AF_INET, name.c_str(), &address) == 1 ? ntohl(address.s_addr)

@@ -45,7 +45,8 @@ class CredentialCache {
   // another thread, and if that fails, this one is used until it expires.
   absl::StatusOr<Credential> Get();
 
-  // Of all credentials so far.
+  // Returns what must not be printed: the keys and tokens of all credentials so
+  // far.
   Secrets secrets() const;
   // The places that have no credentials; empty if some were found.
   std::string tried() const;
