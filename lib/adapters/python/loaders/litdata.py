@@ -5,10 +5,8 @@ import base64
 import pickle
 
 import litdata
-import torch.distributed
 from litdata.streaming.writer import BinaryWriter
-from loaders.stream import StreamLoader, converted
-from torch.testing._internal.distributed.fake_pg import FakeStore
+from loaders.stream import StreamLoader, converted, join_ranks
 
 _CHUNK_BYTES = "64MB"  # LitData's default.
 
@@ -22,14 +20,7 @@ class Loader(StreamLoader):
         if not source.decodes or spec.source != "files":
             raise ValueError("LitData's chunks are written from files")
         self._folder = converted("litdata", source, self._write)
-        # What LitData knows of ranks; they exchange nothing.
-        if spec.ranks > 1 and not torch.distributed.is_initialized():
-            torch.distributed.init_process_group(
-                "fake",
-                store=FakeStore(),
-                rank=spec.rank,
-                world_size=spec.ranks,
-            )
+        join_ranks(spec)
 
     def state(self):
         state = pickle.dumps(self._loader.state_dict())

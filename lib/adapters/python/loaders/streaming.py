@@ -5,9 +5,7 @@ import json
 import os
 
 import streaming
-import torch.distributed
-from loaders.stream import StreamLoader, converted
-from torch.testing._internal.distributed.fake_pg import FakeStore
+from loaders.stream import StreamLoader, converted, join_ranks
 
 
 class Loader(StreamLoader):
@@ -19,21 +17,14 @@ class Loader(StreamLoader):
         if not source.decodes or spec.source != "files":
             raise ValueError("shards of MosaicML Streaming come from files")
         self._folder = converted("streaming", source, self._write)
-        # What it knows of ranks, each on a machine of its own; they exchange
-        # nothing.
+        # Each rank is on a machine of its own.
         os.environ |= {
             "RANK": str(spec.rank),
             "WORLD_SIZE": str(spec.ranks),
             "LOCAL_RANK": "0",
             "LOCAL_WORLD_SIZE": "1",
         }
-        if spec.ranks > 1 and not torch.distributed.is_initialized():
-            torch.distributed.init_process_group(
-                "fake",
-                store=FakeStore(),
-                rank=spec.rank,
-                world_size=spec.ranks,
-            )
+        join_ranks(spec)
 
     def state(self):
         return json.dumps(self._loader.state_dict())
