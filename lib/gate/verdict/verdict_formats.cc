@@ -260,7 +260,7 @@ std::string VerdictText(const std::vector<Verdict>& jobs, const Verdict& suite,
   }
   absl::StrAppend(&text, "\n", CountsText(suite.counts()), ": ",
                   PrintableText(suite.reason()), "\n");
-  if (suite.has_level()) {
+  if (suite.level() > 0) {
     absl::StrAppendFormat(&text,
                           "Each job is called wrongly at most once in %.0f "
                           "clean runs.\n",
