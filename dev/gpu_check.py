@@ -14,6 +14,8 @@ gpu_check.py environment GROUP FOLDER
 gpu_check.py pins GROUP              what to fetch for such a folder
 gpu_check.py clips ROWS [LIBRARY...] exit 3 unless rows of clips are all good,
                                      and each library has some
+gpu_check.py ways FOLDER             exit 3 unless the trainings of `ways` ran as
+                                     they were asked to
 """
 
 import hashlib
@@ -323,6 +325,60 @@ def _decode_problems(row):
         yield "without the engine's limit"
 
 
+def check_ways(folder):
+    """Problems of the trainings of gpu_check.sh, part `ways`."""
+    rows = {
+        path.stem[len("ways_") :]: read_rows(path)
+        for path in pathlib.Path(folder).glob("ways_*.jsonl")
+    }
+    problems = [
+        f"{name}: {row['library']}: {row['status']}: {row['reason']}"
+        for name, list_ in rows.items()
+        for row in list_
+        if row["status"] != "ok"
+    ]
+    problems += [f"{name}: no rows" for name in rows if not rows[name]]
+    if problems:
+        return problems
+
+    def hold(truth, problem):
+        if not truth:
+            problems.append(problem)
+
+    for row in rows["precisions"]:
+        train = row["train"]
+        what = f"{row['library']} {train['precision']}"
+        print(
+            f"{what}: {train.get('engine', '')} {row['throughput']:.0f}/s,"
+            f" {row['energy']['gpu_j']:.0f} J, loss {train['first_loss']:.4f} to"
+            f" {train['last_loss']:.4f}; {train.get('method', '')}"
+        )
+        fused = row["library"] == "feedrate" and train["precision"] == "bf16"
+        hold((train.get("engine") == "fused") == fused, f"{what}: engine")
+        hold(
+            ("loss_scale" in train) == (train["precision"] == "fp16"),
+            f"{what}: loss_scale",
+        )
+    hold(len(rows["precisions"]) == 8, "precisions: not 8 rows")
+    for row in rows["profiles"]:
+        kernels = row["train"].get("kernels", [])
+        parts = {kernel["part"] for kernel in kernels}
+        hold({"forward", "backward"} <= parts, f"{row['library']}: {parts}")
+        ranges = [k["name"] for k in kernels if k["name"].startswith("##")]
+        hold(not ranges, f"{row['library']}: no kernels: {ranges}")
+    pairs = (("same_1", "same_2", 0.0), ("fp32_cuda", "fp32_cpu", 1e-4))
+    for one, two, bound in pairs:
+        losses = (rows[name][0]["train"]["losses"] for name in (one, two))
+        gap = max(abs(a - b) / abs(a) for a, b in zip(*losses, strict=True))
+        print(f"losses of {one} and {two} differ by {gap:.2e} at most")
+        hold(gap <= bound, f"{one}, {two}: {gap} is more than {bound}")
+    for row in rows["validation"]:
+        print(row["train"]["engine"], row["train"]["validations"])
+        hold(row["train"]["engine"] == "fused", "validation: not fused")
+        hold(len(row["train"]["validations"]) == 3, "validation: not 3 times")
+    return problems
+
+
 def main(arguments):
     command, path, *rest = arguments
     if command == "environment":
@@ -333,12 +389,14 @@ def main(arguments):
     if command == "images":
         make_images(path, int(rest[0]))
         return 0
-    rows = read_rows(path)
     if command == "table":
-        show(rows)
+        show(read_rows(path))
         return 0
-    checks = {"oom": check_oom, "clips": check_clips, "rows": check_rows}
-    problems = checks[command](rows, *rest)
+    if command == "ways":
+        problems = check_ways(path)
+    else:
+        checks = {"oom": check_oom, "clips": check_clips, "rows": check_rows}
+        problems = checks[command](read_rows(path), *rest)
     # Runs of a row fail alike.
     for problem in dict.fromkeys(problems):
         print(f"  {problem}")

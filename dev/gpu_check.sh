@@ -7,8 +7,8 @@
 #
 # Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test,
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
-# of these if none is named. Three more run only if they are named: `blur`
-# (kernels that exist twice), `cvcuda` and `dali` (rows of CV-CUDA and DALI, if
+# of these if none is named. Four more run only if they are named: `blur`
+# (kernels that exist twice), `ways` (trainings), `cvcuda` and `dali` (rows of CV-CUDA and DALI, if
 # their wheels are in WHEELS, by default wheels/); with DUEL_S=N, `dali` also
 # runs gpu_duel_dali.py for N seconds. The loader's parts take less than 30 s
 # each with IMAGES=1024. ITEMS, IMAGES, EVERY (libraries that run every
@@ -381,6 +381,39 @@ dali_duel() {
   rm -f rows/duel_dali.jsonl
   check duel timeout "$((seconds + 60))" "${duel[@]}" \
     --output=rows/duel_dali.jsonl --seconds="$seconds"
+}
+
+# Trainings of every kind; gpu_train.sh has the figures.
+ways() {
+  local train=(bin/train --device=cuda --warmup-steps=5 --measured-steps=20)
+  rm -rf rows/ways*
+  title "train: every precision beside PyTorch; LAMB; profiles of PyTorch's ways"
+  check precisions "${train[@]}" --model=vit5_small --batch-size=64 \
+    --libraries=feedrate,torch_eager --output=rows/ways_precisions.jsonl \
+    --sweep='precision=bf16,fp16,tf32,fp32'
+  check lamb "${train[@]}" --model=vit5_small --batch-size=64 \
+    --optimizer=lamb --clip-norm=1 --output=rows/ways_lamb.jsonl
+  check profiles "${train[@]}" --model=vit5_small --batch-size=64 \
+    --libraries=feedrate,torch_eager,torch_compile --profile=trace \
+    --profile-active=1 --profile-output=rows/ways_trace \
+    --output=rows/ways_profiles.jsonl
+  title "train --deterministic: text twice; fp32 on the GPU and on the CPU"
+  local name
+  for name in same_1 same_2; do
+    check deterministic "${train[@]}" --model=byte_lm_small --batch-size=8 \
+      --deterministic --output="rows/ways_$name.jsonl"
+  done
+  for name in cuda cpu; do
+    check "200 steps of fp32" bin/train --model=vit5_tiny --batch-size=8 \
+      --precision=fp32 --engine=eager --warmup-steps=0 --measured-steps=200 \
+      --device="$name" --output="rows/ways_fp32_$name.jsonl"
+  done
+  title "train --validate-every, with the fused engine"
+  bin/write_synthetic --folder=jpegs --n=48 >/dev/null
+  check validation "${train[@]}" --model=vit5_small --batch-size=16 \
+    --scope=e2e --dataset=jpegs --loader=cuda --validate-every=10 \
+    --validation-dataset=jpegs --output=rows/ways_validation.jsonl
+  check "rows of ways" "$python" gpu_check.py ways rows
 }
 
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }

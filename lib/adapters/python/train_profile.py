@@ -101,6 +101,8 @@ class Kernels:
             if not self.cuda:
                 by_thread.setdefault(event.start_thread_id(), []).append(event)
                 continue
+            if event.is_user_annotation():
+                continue  # A range around kernels, such as a compiled graph.
             launcher = launchers.get(event.linked_correlation_id())
             self._add(
                 part_of(launcher or event),

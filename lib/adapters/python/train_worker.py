@@ -9,6 +9,7 @@ ways. What it cannot do is an error, never something else instead. The word
 subject=MODULE:NAME trains a model of the user instead.
 """
 
+import ctypes
 import json
 import math
 import os
@@ -118,6 +119,24 @@ def method_of(spec):
     if spec["precision"] == "fp16":
         words += ", GradScaler"
     return words
+
+
+def gpu_joules(torch):
+    """The GPU's counter of energy; None where the driver has none."""
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+        device, millijoules = ctypes.c_void_p(), ctypes.c_ulonglong()
+        uuid = f"GPU-{torch.cuda.get_device_properties(0).uuid}".encode()
+        failed = (
+            nvml.nvmlInit_v2()
+            or nvml.nvmlDeviceGetHandleByUUID(uuid, ctypes.byref(device))
+            or nvml.nvmlDeviceGetTotalEnergyConsumption(
+                device, ctypes.byref(millijoules)
+            )
+        )
+    except (OSError, AttributeError):
+        return None
+    return None if failed else millijoules.value * 1e-3
 
 
 def finite(value):
@@ -516,6 +535,7 @@ def run(spec):
             if cuda:
                 torch.cuda.synchronize()
             training.forget()
+            joules = gpu_joules(torch) if cuda else None
             start = time.perf_counter()
         training.step()
         if time.perf_counter() - told > 1:
@@ -524,10 +544,12 @@ def run(spec):
     if cuda:
         torch.cuda.synchronize()
     wall_s = time.perf_counter() - start
+    fields = {}
+    if joules is not None:
+        fields["gpu_j"] = gpu_joules(torch) - joules
     steps_s, phases = training.clock.times()
     losses = [float(loss) for loss in training.losses]
     norms = [float(norm) for norm in training.norms]
-    fields = {}
     if spec["precision"] == "fp16":
         # GradScaler skips a step if a gradient is not finite.
         fields["skipped_steps"] = sum(not math.isfinite(n) for n in norms)

@@ -51,8 +51,8 @@ class FusedEngine : public StepEngine, public Optimizer {
   void SendGradients(int64_t bytes,
                      std::function<void(const at::Tensor&)> send) override;
 
-  // AdamW over all parameters in one launch, or LAMB in two. Clips by the norm
-  // of the last call of GradientNorm.
+  // AdamW or LAMB over all parameters in one launch. Clips by the norm of the
+  // last call of GradientNorm.
   void Step() override;
   // Also of a step that a CUDA graph replays.
   void SetLearningRate(double rate) override;
@@ -63,6 +63,8 @@ class FusedEngine : public StepEngine, public Optimizer {
   at::Tensor Gradient(const std::string& name) const;
   // A line per product: its time and rate, for reports.
   std::string DescribeProducts() const;
+  // What computes the step, with the algorithm of each product, in one line.
+  std::string Method() const;
 
  private:
   // Where a parameter is: value, gradient and rounded value.
@@ -77,6 +79,9 @@ class FusedEngine : public StepEngine, public Optimizer {
   struct BlockLayers;
   struct Layer;
 
+  // The products of the model by name.
+  std::vector<std::pair<std::string, const fused::TunedProduct*>> Products()
+      const;
   void LayOutParameters(const std::vector<Parameter>& parameters);
   void AllocateActivations();
   void MakeProducts();

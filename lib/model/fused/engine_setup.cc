@@ -321,15 +321,8 @@ std::vector<std::pair<std::string, at::Tensor>> FusedEngine::State() const {
   return state;
 }
 
-std::string FusedEngine::DescribeProducts() const {
-  std::string text;
-  const auto add = [&text](const char* name, const fused::TunedProduct& p) {
-    if (p.seconds() == 0) return;
-    char line[128];
-    std::snprintf(line, sizeof(line), "%-22s %7.1f us %6.0f TFLOP/s\n", name,
-                  p.seconds() * 1e6, p.flops() / p.seconds() * 1e-12);
-    text += line;
-  };
+std::vector<std::pair<std::string, const fused::TunedProduct*>>
+FusedEngine::Products() const {
   const std::pair<const char*, const Layer*> layers[] = {
       {"qkv", qkv_.get()},
       {"projection", blocks_[0].layers->projection.get()},
@@ -337,11 +330,45 @@ std::string FusedEngine::DescribeProducts() const {
       {"down", blocks_[0].layers->down.get()},
       {"patch", patch_.get()},
       {"head", head_.get()}};
+  std::vector<std::pair<std::string, const fused::TunedProduct*>> products;
   for (const auto& layer : layers) {
     const std::string name = layer.first;
-    add((name + " forward").c_str(), layer.second->forward);
-    add((name + " input grad").c_str(), layer.second->input_gradient);
-    add((name + " weight grad").c_str(), layer.second->weight_gradient);
+    const auto add = [&](const char* part, const fused::TunedProduct& product) {
+      if (product.seconds() > 0) products.push_back({name + part, &product});
+    };
+    if (layer.second == nullptr) continue;
+    add(" forward", layer.second->forward);
+    add(" input grad", layer.second->input_gradient);
+    add(" weight grad", layer.second->weight_gradient);
+  }
+  return products;
+}
+
+std::string FusedEngine::DescribeProducts() const {
+  std::string text;
+  for (const auto& named : Products()) {
+    const fused::TunedProduct& p = *named.second;
+    char line[128];
+    std::snprintf(line, sizeof(line), "%-22s %7.1f us %6.0f TFLOP/s\n",
+                  named.first.c_str(), p.seconds() * 1e6,
+                  p.flops() / p.seconds() * 1e-12);
+    text += line;
+  }
+  return text;
+}
+
+std::string FusedEngine::Method() const {
+  std::string text = std::string("attention by ") +
+                     (!is_text_ ? "a kernel of feedrate"
+                      : at::globalContext().deterministicAlgorithms()
+                          ? "torch's flash attention"
+                          : "cuDNN") +
+                     "; " + optimizer_.name + " in one launch; cuBLASLt " +
+                     std::to_string(cublasLtGetVersion()) + ", algorithms";
+  const char* separator = " ";
+  for (const auto& named : Products()) {
+    text += separator + named.first + " " + named.second->AlgorithmName();
+    separator = ", ";
   }
   return text;
 }

@@ -1,4 +1,8 @@
 // The optimizers of the fused engine, over one arena of all parameters.
+#include <cooperative_groups.h>
+
+#include <algorithm>
+
 #include "lib/model/fused/kernels.h"
 #include "lib/model/fused/vectors.cuh"
 
@@ -30,11 +34,12 @@ struct FourValues {
 };
 
 // One block per chunk, four values per thread.
-__device__ __forceinline__ int64_t PlaceOfThread() {
-  return (blockIdx.x * static_cast<int64_t>(kThreads) + threadIdx.x) * 4;
+__device__ __forceinline__ int64_t PlaceOfThread(int64_t chunk) {
+  return chunk * kChunk + threadIdx.x * 4;
 }
-__device__ __forceinline__ float DecayOfBlock(const OptimizerStep& a) {
-  return a.decays[blockIdx.x] ? a.weight_decay : 0;
+__device__ __forceinline__ float DecayOf(const OptimizerStep& a,
+                                         int64_t chunk) {
+  return a.decays[chunk] ? a.weight_decay : 0;
 }
 
 // first / (sqrt(second) * root_factor + epsilon).
@@ -48,14 +53,14 @@ __device__ __forceinline__ float4 Direction(const FourValues& v,
 }
 
 __global__ void __launch_bounds__(kThreads) AdamWKernel(OptimizerStep a) {
-  const int64_t at = PlaceOfThread();
+  const int64_t at = PlaceOfThread(blockIdx.x);
   const float rate = *a.learning_rate;
   const float steps = *a.steps;
   const float correction1 = 1 - powf(a.beta1, steps);
   const float correction2 = sqrtf(1 - powf(a.beta2, steps));
   FourValues v(a, at);
   v.AddGradient(a, at);
-  v.value = v.value * (1 - rate * DecayOfBlock(a)) -
+  v.value = v.value * (1 - rate * DecayOf(a, blockIdx.x)) -
             Direction(v, 1 / correction2, a.epsilon) * (rate / correction1);
   Store(a.values + at, v.value);
   Store(a.first + at, v.first);
@@ -65,32 +70,33 @@ __global__ void __launch_bounds__(kThreads) AdamWKernel(OptimizerStep a) {
 
 // Where LAMB moves a value to before the ratio of norms is applied.
 __device__ __forceinline__ float4 LambDirection(const OptimizerStep& a,
-                                                const FourValues& v) {
-  return Direction(v, 1, a.epsilon) + v.value * DecayOfBlock(a);
+                                                const FourValues& v,
+                                                int64_t chunk) {
+  return Direction(v, 1, a.epsilon) + v.value * DecayOf(a, chunk);
 }
 
 // Moments, and the sums of squares of the values and the direction of a chunk.
-__global__ void __launch_bounds__(kThreads) LambMomentsKernel(OptimizerStep a) {
-  __shared__ float shared[kWarps];
-  const int64_t at = PlaceOfThread();
+__device__ __forceinline__ void LambMoments(const OptimizerStep& a,
+                                            int64_t chunk, float* shared) {
+  const int64_t at = PlaceOfThread(chunk);
   FourValues v(a, at);
   v.AddGradient(a, at);
   Store(a.first + at, v.first);
   Store(a.second + at, v.second);
-  const float4 u = LambDirection(a, v);
+  const float4 u = LambDirection(a, v, chunk);
   const float values = BlockReduce(Sum(v.value * v.value), false, shared);
   const float directions = BlockReduce(Sum(u * u), false, shared);
   if (threadIdx.x == 0) {
-    a.chunk_squares[2 * blockIdx.x] = values;
-    a.chunk_squares[2 * blockIdx.x + 1] = directions;
+    a.chunk_squares[2 * chunk] = values;
+    a.chunk_squares[2 * chunk + 1] = directions;
   }
 }
 
-// Each block adds up the squares of all chunks of its tensor, in the same
-// order.
-__global__ void __launch_bounds__(kThreads) LambStepKernel(OptimizerStep a) {
-  __shared__ float shared[kWarps];
-  const ChunkRange tensor = a.tensors[blockIdx.x];
+// Adds up the squares of all chunks of the tensor, in the same order in each
+// chunk, and moves the values.
+__device__ __forceinline__ void LambMove(const OptimizerStep& a, int64_t chunk,
+                                         float* shared) {
+  const ChunkRange tensor = a.tensors[chunk];
   float values = 0, directions = 0;
   for (int i = tensor.first + threadIdx.x; i < tensor.end; i += kThreads) {
     values += a.chunk_squares[2 * i];
@@ -100,11 +106,25 @@ __global__ void __launch_bounds__(kThreads) LambStepKernel(OptimizerStep a) {
   directions = BlockReduce(directions, false, shared);
   const float ratio =
       values > 0 && directions > 0 ? sqrtf(values / directions) : 1;
-  const int64_t at = PlaceOfThread();
+  const int64_t at = PlaceOfThread(chunk);
   FourValues v(a, at);
-  v.value = v.value - LambDirection(a, v) * (*a.learning_rate * ratio);
+  v.value = v.value - LambDirection(a, v, chunk) * (*a.learning_rate * ratio);
   Store(a.values + at, v.value);
   Store(a.rounded + at, v.value);
+}
+
+// Launched with as many blocks as the device runs at once: no value moves
+// before all squares are there.
+__global__ void __launch_bounds__(kThreads) LambKernel(OptimizerStep a) {
+  __shared__ float shared[kWarps];
+  const int64_t chunks = a.count / kChunk;
+  for (int64_t i = blockIdx.x; i < chunks; i += gridDim.x) {
+    LambMoments(a, i, shared);
+  }
+  cooperative_groups::this_grid().sync();
+  for (int64_t i = blockIdx.x; i < chunks; i += gridDim.x) {
+    LambMove(a, i, shared);
+  }
 }
 
 __global__ void RoundKernel(const float* __restrict__ in,
@@ -144,9 +164,21 @@ void RunAdamW(const OptimizerStep& a, cudaStream_t s) {
 }
 
 void RunLamb(const OptimizerStep& a, cudaStream_t s) {
+  static const int kBlocks = [] {
+    int device = 0, processors = 0, each = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, LambKernel, kThreads,
+                                                  0);
+    return processors * each;
+  }();
   CountStepKernel<<<1, 1, 0, s>>>(a.steps);
-  LambMomentsKernel<<<a.count / kChunk, kThreads, 0, s>>>(a);
-  LambStepKernel<<<a.count / kChunk, kThreads, 0, s>>>(a);
+  OptimizerStep step = a;
+  void* arguments[] = {&step};
+  cudaLaunchCooperativeKernel(
+      reinterpret_cast<const void*>(LambKernel),
+      static_cast<int>(std::min<int64_t>(kBlocks, a.count / kChunk)), kThreads,
+      arguments, 0, s);
   Check("lamb");
 }
 

@@ -249,6 +249,21 @@ void TunedProduct::Tune(const ProductBuffers& buffers, cudaStream_t stream,
   known->Add(key, {best_, seconds_});
 }
 
+std::string TunedProduct::AlgorithmName() const {
+  std::string name;
+  for (const cublasLtMatmulAlgoConfigAttributes_t part :
+       {CUBLASLT_ALGO_CONFIG_ID, CUBLASLT_ALGO_CONFIG_TILE_ID,
+        CUBLASLT_ALGO_CONFIG_STAGES_ID}) {
+    int32_t value = 0;
+    size_t written = 0;
+    Check(cublasLtMatmulAlgoConfigGetAttribute(&best_, part, &value,
+                                               sizeof(value), &written),
+          "the name of an algorithm");
+    name += (name.empty() ? "" : ".") + std::to_string(value);
+  }
+  return name;
+}
+
 void TunedProduct::Run(const ProductBuffers& buffers, cudaStream_t stream) {
   Check(Call(buffers, best_, stream), "product");
 }

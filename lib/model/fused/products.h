@@ -93,6 +93,8 @@ class TunedProduct {
   double flops() const {
     return 2.0 * shape_.rows * shape_.inputs * shape_.outputs;
   }
+  // The algorithm as cuBLASLt numbers it: "id.tile.stages".
+  std::string AlgorithmName() const;
   // Seconds of the fastest algorithm; 0 before Tune.
   double seconds() const { return seconds_; }
 

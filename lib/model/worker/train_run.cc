@@ -224,6 +224,7 @@ class Training {
           model_spec_, model_->parameters(), options, spec_.batch_size,
           spec_.activation_checkpointing);
       StepEngine* const step = engine.get();
+      method_ = engine->Method();
       optimizer_ = std::move(engine);
       return step;
     }
@@ -547,6 +548,7 @@ class Training {
     *result.mutable_matmul_types() = {count_.products_by_type.begin(),
                                       count_.products_by_type.end()};
     result.set_engine(engine_);
+    result.set_method(method_);
     result.set_blas(BlasOfTorch());
     if (gpu_use_ >= 0) result.set_gpu_use(gpu_use_);
     if (energy_.cpu_j) result.set_cpu_j(*energy_.cpu_j);
@@ -599,6 +601,8 @@ class Training {
   std::unique_ptr<Trainer> trainer_;
 
   std::string engine_;
+  // What computes the step of the fused engine.
+  std::string method_;
   double gpu_use_ = -1;
   EnergyUse energy_;
   std::string storage_;
