@@ -16,8 +16,12 @@ gpu_check.py clips ROWS [LIBRARY...] exit 3 unless rows of clips are all good,
                                      and each library has some
 gpu_check.py ways FOLDER             exit 3 unless the trainings of `ways` ran as
                                      they were asked to
+gpu_check.py paper FOLDER            Markdown of the rows paper_*.jsonl in the
+                                     folder, beside paper_*.plan; exit 3 if
+                                     planned rows are missing or failed
 """
 
+import csv
 import hashlib
 import json
 import os
@@ -25,6 +29,7 @@ import pathlib
 import random
 import re
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
@@ -379,6 +384,118 @@ def check_ways(folder):
     return problems
 
 
+_PAPER_MODES = ("micro", "pipeline")
+_PAPER_LIBRARIES = ("torchvision", "kornia")
+_PUBLISHED = "configs/published/throughput.csv"
+
+
+def _cells_of(rows):
+    """The last row of each (mode, library), by scenario and transform."""
+    table = {}
+    for row in rows:
+        cells = table.setdefault(row["scenario"], {}).setdefault(
+            row["transform"], {}
+        )
+        cells[row["mode"], row["library"]] = row
+    return table
+
+
+def _paper_cell(row):
+    if row is None:
+        return ""
+    if row["status"] != "ok":
+        return row["status"]
+    memory = row.get("gpu_memory", {}).get("peak_allocated_bytes", 0)
+    return f"{row['throughput']:,.0f} ({memory / 1e6:,.0f} MB)"
+
+
+def _published_ratios():
+    """Kornia's published speed over torchvision's, by cell, on an L4."""
+    speeds = {}
+    with open(_PUBLISHED, encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["machine"].startswith("g2-") and row["status"] == "ok":
+                cell = tuple(
+                    row[key]
+                    for key in ("scenario", "mode", "scope", "transform")
+                )
+                speeds[cell, row["library"]] = float(row["items_per_s"])
+    return {
+        cell: speed / speeds[cell, "torchvision"]
+        for (cell, library), speed in speeds.items()
+        if library == "kornia" and (cell, "torchvision") in speeds
+    }
+
+
+def _deviations(scenario, transforms):
+    """One line per mode: with what transforms the other library is faster."""
+    published = _published_ratios()
+    for mode in _PAPER_MODES:
+        pairs = []
+        for name, cells in transforms.items():
+            ours = [cells.get((mode, one)) for one in _PAPER_LIBRARIES]
+            if not all(row and row["status"] == "ok" for row in ours):
+                continue
+            scope = ours[0]["scope"]
+            known = published.get((scenario, mode, scope, name))
+            if known:
+                ratio = ours[1]["throughput"] / ours[0]["throughput"]
+                pairs.append((name, ratio, known))
+        if not pairs:
+            continue
+        other = [one for one in pairs if (one[1] > 1) != (one[2] > 1)]
+        middle = statistics.median(ratio / known for _, ratio, known in pairs)
+        listed = ", ".join(
+            f"{name} {ratio:.2f} (published {known:.2f})"
+            for name, ratio, known in other
+        )
+        yield (
+            f"{mode}: the published winner wins in {len(pairs) - len(other)} of"
+            f" {len(pairs)} transforms; Kornia's speed over torchvision's is"
+            f" {middle:.2f} of the published one (median)."
+            + (f" Another winner: {listed}." if other else "")
+        )
+
+
+def paper(folder):
+    """Problems of the paper's rows; prints tables for docs/."""
+    problems, rows = [], []
+    for plan in sorted(pathlib.Path(folder).glob("paper_*.plan")):
+        planned = [json.loads(line) for line in plan.read_text().splitlines()]
+        found = read_rows(plan.with_suffix(".jsonl"))
+        missing = {one["job_id"] for one in planned} - {
+            row["job_id"] for row in found
+        }
+        if missing:
+            problems.append(
+                f"{plan.stem}: {len(missing)} of {len(planned)} jobs not run"
+            )
+        problems += [
+            f"{plan.stem}: {row['library']} {row['transform']}:"
+            f" {row['status']}: {row['reason'][:160]}"
+            for row in found
+            if row["status"] not in ("ok", "unsupported", "early_stopped")
+        ]
+        rows += found
+    for scenario, transforms in _cells_of(rows).items():
+        columns = [
+            (mode, library)
+            for mode in _PAPER_MODES
+            for library in _PAPER_LIBRARIES
+        ]
+        print(f"\n### {scenario}\n\n| transform ", end="")
+        print(*(f"| {library}, {mode} " for mode, library in columns), "|")
+        print("|---" * (1 + len(columns)) + "|")
+        for name in sorted(transforms):
+            cells = (_paper_cell(transforms[name].get(key)) for key in columns)
+            print("|", " | ".join((name, *cells)), "|")
+        print()
+        for line in _deviations(scenario, transforms):
+            print(f"- {line}")
+    print()
+    return problems if rows else ["no rows"]
+
+
 def main(arguments):
     command, path, *rest = arguments
     if command == "environment":
@@ -392,10 +509,11 @@ def main(arguments):
     if command == "table":
         show(read_rows(path))
         return 0
-    if command == "ways":
-        problems = check_ways(path)
+    checks = {"oom": check_oom, "clips": check_clips, "rows": check_rows}
+    of_folders = {"paper": paper, "ways": check_ways}
+    if command in of_folders:
+        problems = of_folders[command](path)
     else:
-        checks = {"oom": check_oom, "clips": check_clips, "rows": check_rows}
         problems = checks[command](read_rows(path), *rest)
     # Runs of a row fail alike.
     for problem in dict.fromkeys(problems):

@@ -7,10 +7,14 @@
 #
 # Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test,
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
-# of these if none is named. Four more run only if they are named: `blur`
-# (kernels that exist twice), `ways` (trainings), `cvcuda` and `dali` (rows of CV-CUDA and DALI, if
+# of these if none is named. Five more run only if they are named: `blur`
+# (kernels that exist twice), `ways` (trainings), `paper`, `cvcuda` and `dali`
+# (rows of CV-CUDA and DALI, if
 # their wheels are in WHEELS, by default wheels/); with DUEL_S=N, `dali` also
-# runs gpu_duel_dali.py for N seconds. The loader's parts take less than 30 s
+# runs gpu_duel_dali.py for N seconds. `paper` runs each config prod_g2_* with
+# PAPER_ITEMS (256) for at most PAPER_S seconds in all (480), carries on with
+# its own rows when it is started again, and prints tables for docs/; PAPER
+# names the configs (rgb_micro, ...). The loader's parts take less than 30 s
 # each with IMAGES=1024. ITEMS, IMAGES, EVERY (libraries that run every
 # transform), SOME (transforms in batches), TORCH (transforms of ATen), OOM
 # (libraries), L2, DATASET (for pipeline, copy, training and dali), CLIPS,
@@ -414,6 +418,44 @@ ways() {
     --scope=e2e --dataset=jpegs --loader=cuda --validate-every=10 \
     --validation-dataset=jpegs --output=rows/ways_validation.jsonl
   check "rows of ways" "$python" gpu_check.py ways rows
+
+# paper_rows NAME SECONDS: rows of configs/paper/prod_g2_NAME_gpu.textproto, as
+# many as there is time for.
+paper_rows() {
+  local name="$1" items="${PAPER_ITEMS:-256}" dataset=synthetic:rgb
+  local file="rows/paper_$1" program=micro code=0
+  if [[ "$name" == *_dataloader ]]; then program=pipeline; fi
+  if [[ "$name" == video_* ]]; then
+    program=video dataset="synthetic:video,n=$items,container=mp4"
+  fi
+  bin/plan --config="configs/paper/prod_g2_${name}_gpu.textproto" \
+    --num_items="$items" --num_runs=1 --dataset="$dataset" \
+    >"$file.plan" || return
+  timeout --signal=INT "$2" "bin/$program" --jobs="$file.plan" --resume \
+    --quiet_wait=0 --stable_within=0 --noequivalence --skip_missing \
+    --output="$file.jsonl" >"$file.log" 2>&1 || code=$?
+  # 124: out of time; the next start carries on.
+  if ((code != 0 && code != 124)); then tail -n 3 "$file.log"; fi
+  return "$((code == 124 ? 0 : code))"
+}
+
+# The paper's configs for GPUs, each with its share of the time that is left.
+paper() {
+  local end=$((SECONDS + ${PAPER_S:-480})) names name started left share
+  read -ra names <<<"${PAPER:-rgb_micro 9ch_micro rgb_dataloader \
+    9ch_dataloader video_micro video_dataloader}"
+  left="${#names[@]}"
+  for name in "${names[@]}"; do
+    started=$SECONDS
+    share=$(((end - SECONDS) / left))
+    share=$((share > 1 ? share : 1))
+    title "prod_g2_${name}_gpu, for at most $share s"
+    check "$name" paper_rows "$name" "$share"
+    left=$((left - 1))
+    echo "$((SECONDS - started)) s"
+  done
+  title "tables for docs/"
+  check "paper: rows" "$python" gpu_check.py paper rows
 }
 
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }
