@@ -9,9 +9,8 @@
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
 # of these if none is named. Five more run only if they are named: `blur`
 # (kernels that exist twice), `ways` (trainings), `paper`, `cvcuda` and `dali`
-# (rows of CV-CUDA and DALI, if
-# their wheels are in WHEELS, by default wheels/); with DUEL_S=N, `dali` also
-# runs gpu_duel_dali.py for N seconds. `paper` runs each config prod_g2_* with
+# (rows of CV-CUDA and DALI, if their wheels are in WHEELS, by default wheels/);
+# with DUEL_S=N, `dali` also runs gpu_duel_dali.py for N seconds. `paper` runs each config prod_g2_* with
 # PAPER_ITEMS (256) for at most PAPER_S seconds in all (480), carries on with
 # its own rows when it is started again, and prints tables for docs/; PAPER
 # names the configs (rgb_micro, ...). The loader's parts take less than 30 s
@@ -418,6 +417,7 @@ ways() {
     --scope=e2e --dataset=jpegs --loader=cuda --validate-every=10 \
     --validation-dataset=jpegs --output=rows/ways_validation.jsonl
   check "rows of ways" "$python" gpu_check.py ways rows
+}
 
 # paper_rows NAME SECONDS: rows of configs/paper/prod_g2_NAME_gpu.textproto, as
 # many as there is time for.
