@@ -7,10 +7,11 @@
 #
 # Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test,
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
-# of these if none is named. Five more run only if they are named: `blur`
-# (kernels that exist twice), `ways` (trainings), `paper`, `cvcuda` and `dali`
-# (rows of CV-CUDA and DALI, if their wheels are in WHEELS, by default wheels/);
-# with DUEL_S=N, `dali` also runs gpu_duel_dali.py for N seconds. `paper` runs each config prod_g2_* with
+# of these if none is named. Six more run only if they are named: `blur`
+# (kernels that exist twice), `ways` (trainings), `files` (training from
+# files), `paper`, `cvcuda` and `dali` (rows of CV-CUDA and DALI, if their
+# wheels are in WHEELS, by default wheels/); with DUEL_S=N, `dali` also runs
+# gpu_duel_dali.py for N seconds. `paper` runs each config prod_g2_* with
 # PAPER_ITEMS (256) for at most PAPER_S seconds in all (480), carries on with
 # its own rows when it is started again, and prints tables for docs/; PAPER
 # names the configs (rgb_micro, ...). The loader's parts take less than 30 s
@@ -412,11 +413,32 @@ ways() {
       --device="$name" --output="rows/ways_fp32_$name.jsonl"
   done
   title "train --validate-every, with the fused engine"
-  bin/write_synthetic --folder=jpegs --n=48 >/dev/null
+  for name in one two; do
+    bin/write_synthetic --folder="classes/$name" --n=24 >/dev/null
+  done
   check validation "${train[@]}" --model=vit5_small --batch-size=16 \
-    --scope=e2e --dataset=jpegs --loader=cuda --validate-every=10 \
-    --validation-dataset=jpegs --output=rows/ways_validation.jsonl
+    --scope=e2e --dataset=classes --loader=cuda --validate-every=10 \
+    --validation-dataset=classes --output=rows/ways_validation.jsonl
   check "rows of ways" "$python" gpu_check.py ways rows
+}
+
+# Training from files, by loader and by where the files are, beside training on
+# batches that are on the GPU already.
+files() {
+  local made="" loaders=native,cuda,torchvision memory
+  environment dali && loaders+=,dali
+  local train=(bin/train --device=cuda --model=vit5_small --batch-size=256
+    --warmup-steps=10 --measured-steps=60)
+  rm -f rows/files*.jsonl
+  bin/write_synthetic --folder=files --n="$images" >/dev/null || return
+  memory="$(mktemp -d /dev/shm/feedrate.XXXXXX)" || return
+  cp -r files "$memory/tmpfs"
+  title "train: synthetic batches, then $images files on disk and in memory"
+  check synthetic "${train[@]}" --output=rows/files_synthetic.jsonl
+  check files timeout "${LIMIT:-300}" "${train[@]}" --scope=e2e \
+    --workers="$(($(nproc) - 1))" --dataset="$PWD/files,$memory/tmpfs" \
+    --sweep="loader=$loaders" --output=rows/files.jsonl
+  rm -rf "$memory"
 }
 
 # paper_rows NAME SECONDS: rows of configs/paper/prod_g2_NAME_gpu.textproto, as
