@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/params.h"
@@ -288,18 +289,26 @@ std::unique_ptr<BatchMemory> PageMemory() {
 
 absl::StatusOr<std::unique_ptr<MemoryBlock>> BlockPool::Take(
     size_t bytes, BatchMemory* memory) {
+  std::unique_ptr<MemoryBlock> block;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (bytes != bytes_) free_.clear();
     bytes_ = bytes;
-    if (!free_.empty()) {
-      // The one given back last: part of it may still be in a cache.
-      std::unique_ptr<MemoryBlock> block = std::move(free_.back());
-      free_.pop_back();
-      return block;
+    // The one given back last: part of it may still be in a cache.
+    auto found = std::find_if(free_.rbegin(), free_.rend(),
+                              [](const auto& one) { return !one->busy(); });
+    // The first one of the busy ones is idle first.
+    if (found == free_.rend() && free_.size() >= most_free_ && !free_.empty()) {
+      --found;
+    }
+    if (found != free_.rend()) {
+      block = std::move(*found);
+      free_.erase(std::next(found).base());
     }
   }
-  return memory->Allocate(bytes);
+  if (block == nullptr) return memory->Allocate(bytes);
+  block->WaitUntilIdle();
+  return block;
 }
 
 void BlockPool::GiveBack(std::unique_ptr<MemoryBlock> block, size_t bytes) {

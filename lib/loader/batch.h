@@ -210,6 +210,12 @@ class MemoryBlock {
  public:
   virtual ~MemoryBlock() = default;
   virtual float* data() const = 0;
+
+  // For memory of a device, which works after its callers have returned. The
+  // block is busy until what `stream` has to do now is done. Thread-safe.
+  virtual void UsedBy(void* stream) {}
+  virtual bool busy() const { return false; }
+  virtual void WaitUntilIdle() {}
 };
 
 // Allocates blocks: pinned memory for a GPU, ordinary pages otherwise.
@@ -233,7 +239,8 @@ class BlockPool {
   // Keeps at most `most_free` blocks that nobody uses.
   explicit BlockPool(size_t most_free) : most_free_(most_free) {}
 
-  // A block of `bytes`: one that was given back, or a new one of `memory`.
+  // A block of `bytes`, not busy: one that was given back, or a new one of
+  // `memory`. Waits if the pool is full of busy ones.
   absl::StatusOr<std::unique_ptr<MemoryBlock>> Take(size_t bytes,
                                                     BatchMemory* memory);
   void GiveBack(std::unique_ptr<MemoryBlock> block, size_t bytes);

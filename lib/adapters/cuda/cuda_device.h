@@ -23,6 +23,25 @@ namespace feedrate {
 // ran out.
 absl::Status CudaStatus(cudaError_t error, const std::string& call);
 
+// Makes a device the current one of this thread, while it lives.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    if (cudaGetDevice(&before_) != cudaSuccess || before_ == device) {
+      before_ = -1;
+    }
+    cudaSetDevice(device);
+  }
+  ~OnDevice() {
+    if (before_ >= 0) cudaSetDevice(before_);
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int before_ = -1;
+};
+
 // Free memory of the current device, such as `1.25 GiB of 139.80 GiB free`.
 std::string FreeMemoryText();
 

@@ -1,13 +1,9 @@
 #include "lib/loader/cuda/chunk_maker.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -15,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/unique_fd.h"
 
 namespace feedrate {
 namespace {
@@ -44,24 +39,6 @@ class Stopwatch {
   double* const to_;
   const int64_t start_;
 };
-
-absl::Status ReadWhole(const SourceFile& file, std::string* bytes) {
-  const UniqueFd fd(open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) {
-    return absl::NotFoundError(
-        absl::StrCat("cannot be opened: ", std::strerror(errno)));
-  }
-  bytes->resize(file.bytes);
-  int64_t done = 0;
-  while (done < file.bytes) {
-    const ssize_t got = read(fd.get(), &(*bytes)[done], file.bytes - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += got;
-  }
-  if (done == file.bytes) return absl::OkStatus();
-  return absl::DataLossError("is shorter than it was");
-}
 
 // The part of the window that lies within the image.
 fused::Window Within(const fused::Window& window, FusedSize size) {
@@ -99,20 +76,29 @@ absl::StatusOr<std::unique_ptr<ChunkMaker>> ChunkMaker::Create(
   RETURN_IF_ERROR(CudaStatus(
       cudaStreamCreateWithFlags(&maker->stream_, cudaStreamNonBlocking),
       "cudaStreamCreateWithFlags"));
+  // Waiting for it leaves the processor to threads that decode, however the
+  // process uses the device.
+  RETURN_IF_ERROR(CudaStatus(
+      cudaEventCreateWithFlags(&maker->done_,
+                               cudaEventBlockingSync | cudaEventDisableTiming),
+      "cudaEventCreateWithFlags"));
   return maker;
 }
 
 ChunkMaker::~ChunkMaker() {
   if (stream_ == nullptr) return;
   cudaStreamSynchronize(stream_);
+  if (done_ != nullptr) cudaEventDestroy(done_);
   cudaStreamDestroy(stream_);
 }
 
-absl::Status ChunkMaker::Open(int64_t item, uint64_t seed, Sample* sample) {
+absl::Status ChunkMaker::Open(int64_t item, const Chunk& chunk,
+                              Sample* sample) {
   {
     const Stopwatch watch(&times_.read_s);
-    RETURN_IF_ERROR(ReadWhole(context_.files[item], &sample->file));
+    ASSIGN_OR_RETURN(sample->file, context_.source.Read(item, &sample->buffer));
   }
+  sample->item = item;
   const Stopwatch watch(&times_.decode_s);
   const bool is_new = !context_.cost.Knows(item);
   std::optional<JpegHead> head;
@@ -129,7 +115,7 @@ absl::Status ChunkMaker::Open(int64_t item, uint64_t seed, Sample* sample) {
     sample->size = {info.height, info.width};
   }
   if (is_new) context_.cost.Learn(item, sample->size, engine_decodes);
-  Random random = ItemRandom(seed, item);
+  Random random = ItemRandom(chunk.seed, item, chunk.epoch);
   sample->recipe = context_.recipe.Draw(sample->size, &random);
   return sample->on_device ? absl::OkStatus() : DecodeOnHost(sample);
 }
@@ -166,26 +152,26 @@ absl::Status ChunkMaker::DecodeOnHost(Sample* sample) {
 }
 
 absl::Status ChunkMaker::OpenUsable(const Chunk& chunk, int i) {
-  const auto count = static_cast<int64_t>(context_.files.size());
+  const int64_t count = context_.source.size();
   const int64_t item = chunk.items[i];
   const int64_t tries = std::min(kMostTries, count);
   for (int64_t k = 0; k < tries; ++k) {
     const int64_t at = (item + k) % count;
-    const absl::Status opened = Open(at, chunk.seed, &samples_[i]);
+    const absl::Status opened = Open(at, chunk, &samples_[i]);
     if (opened.ok()) return opened;
-    const SourceFile& file = context_.files[at];
+    const std::string name = context_.source.name(at);
     // Lack of memory is not a fault of the file.
     if (!context_.skip_faults || absl::IsResourceExhausted(opened)) {
       return absl::Status(opened.code(),
-                          absl::StrCat(file.path, ": ", opened.message()));
+                          absl::StrCat(name, ": ", opened.message()));
     }
     // Faults of the following items are reported at their own positions.
     if (k > 0) continue;
     faults_.push_back(
-        {chunk.positions[i], at, file.path, std::string(opened.message())});
+        {chunk.positions[i], at, name, std::string(opened.message())});
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(context_.files[item].path, ": it and the ", tries - 1,
+      absl::StrCat(context_.source.name(item), ": it and the ", tries - 1,
                    " files behind it cannot be used"));
 }
 
@@ -279,7 +265,9 @@ absl::Status ChunkMaker::Launch(const Chunk& chunk) {
   batch.out = chunk.batch;
   RETURN_IF_ERROR(CudaStatus(RunRecipe(batch, stream_), "the recipe's launch"));
   const Stopwatch waits(&times_.sync_s);
-  return CudaStatus(cudaStreamSynchronize(stream_), "the recipe");
+  RETURN_IF_ERROR(
+      CudaStatus(cudaEventRecord(done_, stream_), "cudaEventRecord"));
+  return CudaStatus(cudaEventSynchronize(done_), "the recipe");
 }
 
 absl::Status ChunkMaker::TryToMake(const Chunk& chunk) {
@@ -295,7 +283,8 @@ absl::Status ChunkMaker::TryToMake(const Chunk& chunk) {
   return Launch(chunk);
 }
 
-absl::Status ChunkMaker::Make(const Chunk& chunk, FaultList* faults) {
+absl::Status ChunkMaker::Make(const Chunk& chunk, FaultList* faults,
+                              int64_t* items) {
   samples_.resize(std::max<size_t>(samples_.size(), chunk.piece.samples()));
   const absl::Status made = TryToMake(chunk);
   if (!made.ok()) {
@@ -304,6 +293,9 @@ absl::Status ChunkMaker::Make(const Chunk& chunk, FaultList* faults) {
     return made;
   }
   for (ItemFault& fault : faults_) faults->Add(std::move(fault));
+  for (int i = 0; items != nullptr && i < chunk.piece.samples(); ++i) {
+    items[chunk.piece.places[i]] = samples_[i].item;
+  }
   return absl::OkStatus();
 }
 

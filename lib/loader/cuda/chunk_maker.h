@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/sample/item_decoder.h"
-#include "lib/worker/source_list.h"
+#include "lib/loader/source/source.h"
 
 // The part of nvJPEG's binary interface that feedrate calls. Declared here
 // because the library is loaded at run time: it comes with the CUDA toolkit or
@@ -125,7 +126,7 @@ class NvJpegDecoder {
 
 // What all makers of a loader share.
 struct ChunkContext {
-  const std::vector<SourceFile>& files;
+  const Source& source;
   const GpuRecipe& recipe;
   // Receives the properties of each file.
   DecodeCost& cost;
@@ -140,6 +141,7 @@ struct Chunk {
   std::vector<int64_t> positions;
   std::vector<int64_t> items;
   uint64_t seed = 0;
+  int64_t epoch = 0;
   MixPlan mix;
   // The whole batch, in device memory.
   float* batch = nullptr;
@@ -174,8 +176,10 @@ class ChunkMaker {
   bool by_cpu() const { return decoder_ == nullptr; }
 
   // Makes the samples of a chunk and waits until they are in their batch. Adds
-  // faults to `faults`; the next usable item replaces a bad one.
-  absl::Status Make(const Chunk& chunk, FaultList* faults);
+  // faults to `faults`; the next usable item replaces a bad one. Writes the
+  // item of each sample to its place in `items`, which may be null.
+  absl::Status Make(const Chunk& chunk, FaultList* faults,
+                    int64_t* items = nullptr);
 
   const ChunkTimes& times() const { return times_; }
   // Memory on the device, without what nvJPEG allocates itself.
@@ -183,7 +187,9 @@ class ChunkMaker {
 
  private:
   struct Sample {
-    std::string file;
+    ReadBuffer buffer;
+    absl::string_view file;
+    int64_t item = 0;
     FusedSize size;
     fused::Recipe recipe;
     // Offset of its pixels: in the copied block, or in the engine's output.
@@ -192,7 +198,7 @@ class ChunkMaker {
   };
 
   explicit ChunkMaker(const ChunkContext& context) : context_(context) {}
-  absl::Status Open(int64_t item, uint64_t seed, Sample* sample);
+  absl::Status Open(int64_t item, const Chunk& chunk, Sample* sample);
   absl::Status OpenUsable(const Chunk& chunk, int i);
   absl::Status ReserveHost(int64_t bytes, FusedSize image);
   absl::Status DecodeOnHost(Sample* sample);
@@ -206,12 +212,13 @@ class ChunkMaker {
   const ChunkContext& context_;
   std::unique_ptr<NvJpegDecoder> decoder_;
   cudaStream_t stream_ = nullptr;
+  cudaEvent_t done_ = nullptr;
   ItemDecoder items_;
   // True if the engine decodes what it can, false if the CPU decodes.
   bool by_engine_ = false;
   // Faults of the current chunk.
   std::vector<ItemFault> faults_;
-  std::vector<Sample> samples_;
+  std::deque<Sample> samples_;
   // Images, recipes and places for the launch, then the pixels that the CPU
   // decoded: one copy.
   PinnedBlock host_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -22,9 +23,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/cuda_copy.h"
-#include "lib/loader/cuda/gpu_recipe.h"
-#include "lib/loader/epoch_report.h"
-#include "lib/loader/source/source.h"
 
 namespace feedrate {
 namespace {
@@ -33,27 +31,118 @@ namespace {
 // others for threads that are ahead of the slowest.
 constexpr int kMoreSlots = 5;
 
-int64_t SampleValues(const LoaderSpec& spec) {
-  return int64_t{3} * spec.crop * spec.crop;
+// Batches that the consumer's streams may still be using, besides those that it
+// has. A loop that is further ahead of the device waits.
+constexpr size_t kMostFree = 4;
+
+SampleShape ShapeOf(const LoaderSpec& spec) {
+  return {3, spec.crop, spec.crop, SampleFormat::kFloatPlanes};
 }
+
+// Memory of one batch, and what the streams that use it had to do when they
+// were done with it.
+class BatchBlock : public MemoryBlock {
+ public:
+  ~BatchBlock() override { WaitUntilIdle(); }
+
+  absl::Status Reserve(size_t bytes) {
+    RETURN_IF_ERROR(CudaStatus(cudaGetDevice(&device_), "cudaGetDevice"));
+    return block_.ReserveExactly(static_cast<int64_t>(bytes));
+  }
+  float* data() const override {
+    return reinterpret_cast<float*>(block_.data());
+  }
+
+  void UsedBy(void* stream) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const OnDevice on(device_);
+    const auto user = static_cast<cudaStream_t>(stream);
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    cudaEvent_t event = nullptr;
+    // An event of a stream that is being captured belongs to the graph.
+    if (cudaStreamIsCapturing(user, &capture) == cudaSuccess &&
+        capture == cudaStreamCaptureStatusNone &&
+        cudaEventCreateWithFlags(
+            &event, cudaEventBlockingSync | cudaEventDisableTiming) ==
+            cudaSuccess) {
+      uses_.push_back(event);
+      if (cudaEventRecord(event, user) == cudaSuccess) return;
+    }
+    cudaGetLastError();
+    unknown_use_ = true;
+  }
+  bool busy() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (unknown_use_) return true;
+    const bool is_busy = std::any_of(
+        uses_.begin(), uses_.end(),
+        [](cudaEvent_t use) { return cudaEventQuery(use) != cudaSuccess; });
+    // Not to be taken for the error of a later call.
+    if (is_busy) cudaGetLastError();
+    return is_busy;
+  }
+  void WaitUntilIdle() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const cudaEvent_t use : uses_) {
+      unknown_use_ |= cudaEventSynchronize(use) != cudaSuccess;
+      cudaEventDestroy(use);
+    }
+    uses_.clear();
+    if (!unknown_use_) return;
+    const OnDevice on(device_);
+    cudaDeviceSynchronize();
+    cudaGetLastError();
+    unknown_use_ = false;
+  }
+
+ private:
+  DeviceBlock block_;
+  int device_ = 0;
+  mutable std::mutex mutex_;
+  std::vector<cudaEvent_t> uses_;
+  // A stream could not say when it is done.
+  bool unknown_use_ = false;
+};
+
+// On the current device.
+class BatchBlocks : public BatchMemory {
+ public:
+  absl::StatusOr<std::unique_ptr<MemoryBlock>> Allocate(size_t bytes) override {
+    auto block = std::make_unique<BatchBlock>();
+    RETURN_IF_ERROR(block->Reserve(bytes));
+    return block;
+  }
+};
+
+// What an epoch takes, and in which order.
+struct EpochPlan {
+  uint64_t seed = 0;
+  int64_t epoch = 0;
+  ItemOrder order;
+  // As in BatchRingOptions.
+  bool splits_last = false;
+  int64_t first_mix = 0;
+  int64_t mix_step = 1;
+};
+
+using Slots = std::vector<std::unique_ptr<MemoryBlock>>;
 
 class GpuEpoch : public BatchStream {
  public:
-  // All must outlive it.
+  // All but the plan must outlive it.
   GpuEpoch(const std::vector<std::unique_ptr<ChunkMaker>>& makers,
-           const ChunkContext& context, const EpochCommand& command,
-           const LoaderSpec& spec, const std::vector<DeviceBlock>& slots)
-      : command_(command),
+           const ChunkContext& context, EpochPlan plan, const LoaderSpec& spec,
+           int device, Slots* slots)
+      : plan_(std::move(plan)),
         recipe_(context.recipe),
-        order_(command.first, command.count,
-               static_cast<int64_t>(context.files.size()), spec.shuffle,
-               command.seed, /*epoch=*/0),
         batch_size_(spec.batch_size),
-        sample_values_(SampleValues(spec)),
-        slots_(slots),
-        queue_(command.count, static_cast<int>(spec.batch_size),
-               static_cast<int>(slots.size()), context.recipe.mixes(),
-               CostOf(makers, context)) {
+        shape_(ShapeOf(spec)),
+        device_(device),
+        slots_(*slots),
+        items_(slots->size(), std::vector<int64_t>(spec.batch_size)),
+        queue_(plan_.order.count(), static_cast<int>(spec.batch_size),
+               static_cast<int>(slots->size()), context.recipe.mixes(),
+               CostOf(makers, context), plan_.splits_last) {
     for (const std::unique_ptr<ChunkMaker>& maker : makers) {
       started_.push_back(maker->times());
       threads_.emplace_back([this, made = maker.get()] { Work(made); });
@@ -64,8 +153,7 @@ class GpuEpoch : public BatchStream {
 
   absl::StatusOr<Batch> Next() override {
     ASSIGN_OR_RETURN(const DeviceBatch batch, NextOnDevice());
-    return Batch{batch.count, batch.count * sample_values_ *
-                                  static_cast<int64_t>(sizeof(float))};
+    return Batch{batch.count, batch.count * shape_.bytes()};
   }
 
   absl::StatusOr<DeviceBatch> NextOnDevice() {
@@ -74,11 +162,40 @@ class GpuEpoch : public BatchStream {
     DeviceBatch batch;
     if (!made.has_value()) return batch;
     batch.count = made->count;
-    batch.data = reinterpret_cast<const float*>(slots_[made->slot].data());
-    for (int i = 0; i < made->count; ++i) {
-      batch.items.push_back(order_.Item(made->first + i));
-    }
+    batch.data = slots_[made->slot]->data();
+    batch.items = ItemsOf(*made);
     return batch;
+  }
+
+  absl::StatusOr<std::unique_ptr<KeptBatch>> NextKept(
+      const std::shared_ptr<BlockPool>& pool, BatchMemory* memory) {
+    ASSIGN_OR_RETURN(const std::optional<BatchQueue::Batch> made,
+                     queue_.Next());
+    if (!made.has_value()) return nullptr;
+    const size_t bytes = batch_size_ * shape_.bytes();
+    ASSIGN_OR_RETURN(std::unique_ptr<MemoryBlock> block,
+                     pool->Take(bytes, memory));
+    // No maker looks at the slot before it is given back.
+    std::swap(block, slots_[made->slot]);
+    LoaderBatch batch;
+    batch.index = delivered_++;
+    batch.data = block->data();
+    batch.size = made->count;
+    batch.shape = shape_;
+    batch.items = ItemsOf(*made);
+    batch.mix = MixOf(batch.index);
+    queue_.GiveBack();
+    return std::make_unique<KeptBatch>(std::move(batch), std::move(block),
+                                       bytes, pool);
+  }
+
+  bool WaitFor(double seconds) { return queue_.WaitFor(seconds); }
+
+  // Ends it early: there are no more batches.
+  void Join() {
+    queue_.Fail(absl::OkStatus());
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
   }
 
   const FaultList& faults() const { return faults_; }
@@ -98,8 +215,8 @@ class GpuEpoch : public BatchStream {
                  reply);
     reply->set_sync_s(sum.sync_s);
     reply->set_sync_threads(static_cast<int64_t>(makers_.size()));
-    int64_t bytes = 0;
-    for (const DeviceBlock& slot : slots_) bytes += slot.bytes();
+    int64_t bytes =
+        static_cast<int64_t>(slots_.size()) * batch_size_ * shape_.bytes();
     for (const ChunkMaker* maker : makers_) bytes += maker->device_bytes();
     reply->set_gpu_allocated_bytes(bytes);
     reply->set_gpu_reserved_bytes(bytes);
@@ -118,14 +235,26 @@ class GpuEpoch : public BatchStream {
       return nullptr;
     }
     return [this, &cost = context.cost](int64_t position) {
-      return cost.Of(order_.Item(position), command_.seed);
+      return cost.Of(plan_.order.Item(position), plan_.seed, plan_.epoch);
     };
   }
 
+  MixPlan MixOf(int64_t batch) const {
+    return recipe_.DrawPlan(
+        plan_.seed, plan_.first_mix + batch * plan_.mix_step, plan_.epoch);
+  }
+
+  std::vector<int64_t> ItemsOf(const BatchQueue::Batch& batch) const {
+    const std::vector<int64_t>& items = items_[batch.slot];
+    return {items.begin(), items.begin() + batch.count};
+  }
+
   void Work(ChunkMaker* maker) {
+    const OnDevice on(device_);
     while (const std::optional<BatchQueue::Piece> piece =
                queue_.Take(maker->chunk(), maker->end())) {
-      const absl::Status made = maker->Make(ChunkOf(*piece), &faults_);
+      const absl::Status made =
+          maker->Make(ChunkOf(*piece), &faults_, items_[piece->slot].data());
       if (!made.ok()) return queue_.Fail(made);
       queue_.Done(*piece);
     }
@@ -135,28 +264,26 @@ class GpuEpoch : public BatchStream {
     Chunk chunk;
     chunk.piece = piece;
     for (const int place : piece.places) {
-      chunk.positions.push_back(piece.batch * batch_size_ + place);
-      chunk.items.push_back(order_.Item(chunk.positions.back()));
+      chunk.positions.push_back(piece.first + place);
+      chunk.items.push_back(plan_.order.Item(chunk.positions.back()));
     }
-    chunk.seed = command_.seed;
-    chunk.mix = recipe_.DrawPlan(command_.seed, piece.batch);
-    chunk.batch = reinterpret_cast<float*>(slots_[piece.slot].data());
+    chunk.seed = plan_.seed;
+    chunk.epoch = plan_.epoch;
+    chunk.mix = MixOf(piece.batch);
+    chunk.batch = slots_[piece.slot]->data();
     return chunk;
   }
 
-  void Join() {
-    queue_.Fail(absl::OkStatus());
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-
-  const EpochCommand command_;
+  const EpochPlan plan_;
   const GpuRecipe& recipe_;
-  const ItemOrder order_;
   const int64_t batch_size_;
-  const int64_t sample_values_;
-  const std::vector<DeviceBlock>& slots_;
+  const SampleShape shape_;
+  const int device_;
+  Slots& slots_;
+  // Per slot: the item of each sample.
+  std::vector<std::vector<int64_t>> items_;
   BatchQueue queue_;
+  int64_t delivered_ = 0;  // By NextKept.
   FaultList faults_;
   std::vector<ChunkMaker*> makers_;
   std::vector<ChunkTimes> started_;
@@ -166,18 +293,19 @@ class GpuEpoch : public BatchStream {
 class GpuLoader : public PreparedLoader, public DeviceLoader {
  public:
   GpuLoader(const LoaderSpec& spec, GpuRecipe recipe,
-            const std::vector<SourceFile>& files)
+            std::unique_ptr<Source> source)
       : spec_(spec),
         recipe_(std::move(recipe)),
-        cost_(files, recipe_),
-        context_{files, recipe_, cost_, spec.on_error != "fail"},
+        source_(std::move(source)),
+        cost_(*source_, recipe_),
+        context_{*source_, recipe_, cost_, spec.on_error != "fail"},
         slots_(std::max(1, spec.prefetch) + kMoreSlots) {}
 
   absl::Status Load(const GpuLoaderOptions& options) {
-    for (DeviceBlock& slot : slots_) {
-      RETURN_IF_ERROR(
-          slot.ReserveExactly(spec_.batch_size * SampleValues(spec_) *
-                              static_cast<int64_t>(sizeof(float))));
+    RETURN_IF_ERROR(CudaStatus(cudaGetDevice(&device_), "cudaGetDevice"));
+    for (std::unique_ptr<MemoryBlock>& slot : slots_) {
+      ASSIGN_OR_RETURN(
+          slot, memory_.Allocate(spec_.batch_size * ShapeOf(spec_).bytes()));
     }
     RETURN_IF_ERROR(AddEngines(kNvjpegHardware, options.hardware_threads));
     RETURN_IF_ERROR(AddEngines(kNvjpegGpuHybrid, options.gpu_threads));
@@ -200,11 +328,42 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
     ASSIGN_OR_RETURN(epoch_, Start(command));
     return absl::OkStatus();
   }
+  absl::Status StartShare(uint64_t seed, int64_t epoch,
+                          const EpochShare& share) override {
+    epoch_ = nullptr;
+    const int64_t items = source_->size();
+    const int64_t count = share.Count(items, spec_.batch_size);
+    // Without samples there is nothing to start.
+    if (count == 0) return absl::OkStatus();
+    EpochPlan plan = {
+        seed, epoch,
+        ItemOrder(share, count, items, spec_.shuffle, seed, epoch)};
+    plan.splits_last =
+        share.Splits(items, spec_.batch_size) && count % spec_.batch_size == 0;
+    plan.first_mix = share.start + share.rank;
+    plan.mix_step = share.world * spec_.batch_size;
+    epoch_ = Run(std::move(plan));
+    return absl::OkStatus();
+  }
+  void EndEpoch() override {
+    if (epoch_ != nullptr) epoch_->Join();
+  }
+
   absl::StatusOr<DeviceBatch> Next() override { return epoch_->NextOnDevice(); }
-  const FaultList& faults() const override { return epoch_->faults(); }
+  absl::StatusOr<std::unique_ptr<KeptBatch>> NextKept() override {
+    if (epoch_ == nullptr) return nullptr;
+    const OnDevice on(device_);
+    return epoch_->NextKept(pool_, &memory_);
+  }
+  bool WaitFor(double seconds) override {
+    return epoch_ == nullptr || epoch_->WaitFor(seconds);
+  }
+  const FaultList& faults() const override {
+    return epoch_ == nullptr ? no_faults_ : epoch_->faults();
+  }
 
   absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
-    if (item < 0 || item >= static_cast<int64_t>(context_.files.size())) {
+    if (item < 0 || item >= source_->size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("there is no item ", item));
     }
@@ -215,9 +374,9 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
     chunk.positions = {0};
     chunk.items = {item};
     chunk.seed = seed;
-    chunk.batch = reinterpret_cast<float*>(slots_[0].data());
+    chunk.batch = slots_[0]->data();
     RETURN_IF_ERROR(makers_.back()->Make(chunk, &faults));
-    sample_.resize(SampleValues(spec_));
+    sample_.resize(ShapeOf(spec_).values());
     RETURN_IF_ERROR(CudaStatus(
         cudaMemcpy(sample_.data(), chunk.batch, sample_.size() * sizeof(float),
                    cudaMemcpyDeviceToHost),
@@ -232,13 +391,19 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
   }
 
  private:
-  absl::StatusOr<std::unique_ptr<GpuEpoch>> Start(EpochCommand command) const {
+  absl::StatusOr<std::unique_ptr<GpuEpoch>> Start(EpochCommand command) {
     if (spec_.drop_last) command.count -= command.count % spec_.batch_size;
     if (command.count < 1) {
       return absl::InvalidArgumentError("no batch of that size is whole");
     }
-    return std::make_unique<GpuEpoch>(makers_, context_, command, spec_,
-                                      slots_);
+    return Run({command.seed, /*epoch=*/0,
+                ItemOrder(command.first, command.count, source_->size(),
+                          spec_.shuffle, command.seed, /*epoch=*/0)});
+  }
+
+  std::unique_ptr<GpuEpoch> Run(EpochPlan plan) {
+    return std::make_unique<GpuEpoch>(makers_, context_, std::move(plan), spec_,
+                                      device_, &slots_);
   }
 
   // Skips engines that the device does not have: the CPU decodes instead.
@@ -265,14 +430,20 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
 
   const LoaderSpec spec_;
   const GpuRecipe recipe_;
+  const std::unique_ptr<Source> source_;
   DecodeCost cost_;
   const ChunkContext context_;
+  int device_ = 0;
+  BatchBlocks memory_;
+  const std::shared_ptr<BlockPool> pool_ =
+      std::make_shared<BlockPool>(kMostFree);
   // Declared before its decoders.
   std::unique_ptr<NvJpeg> nvjpeg_;
-  std::vector<DeviceBlock> slots_;
+  Slots slots_;
   std::vector<std::unique_ptr<ChunkMaker>> makers_;
   std::vector<float> sample_;
-  // The epoch that StartEpoch started; it uses all of the above.
+  const FaultList no_faults_;
+  // The epoch that was started last; it uses all of the above.
   std::unique_ptr<GpuEpoch> epoch_;
 };
 
@@ -280,8 +451,11 @@ absl::StatusOr<std::unique_ptr<GpuLoader>> Make(
     const TransformSpec& spec, const GpuLoaderOptions& options,
     const std::vector<SourceFile>& files) {
   ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipe::Create(spec));
-  auto made =
-      std::make_unique<GpuLoader>(*spec.loader, std::move(recipe), files);
+  std::vector<ListedFile> listed;
+  for (const SourceFile& file : files)
+    listed.push_back({file.path, file.bytes});
+  auto made = std::make_unique<GpuLoader>(*spec.loader, std::move(recipe),
+                                          ListSource(std::move(listed)));
   RETURN_IF_ERROR(made->Load(options));
   return made;
 }
@@ -300,6 +474,15 @@ absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
     const TransformSpec& spec, const std::vector<SourceFile>& files) {
   ASSIGN_OR_RETURN(const GpuLoaderOptions options, UsableOptions(*spec.loader));
   return Make(spec, options, files);
+}
+
+absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
+    const LoaderSpec& spec, GpuRecipe recipe, std::unique_ptr<Source> source) {
+  ASSIGN_OR_RETURN(const GpuLoaderOptions options, UsableOptions(spec));
+  auto made =
+      std::make_unique<GpuLoader>(spec, std::move(recipe), std::move(source));
+  RETURN_IF_ERROR(made->Load(options));
+  return made;
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(

@@ -61,9 +61,9 @@ std::vector<SourceFile> FilesOf(const std::string& folder) {
 TestBatches GpuBatches(const TransformSpec& spec, const std::string& folder,
                        std::unique_ptr<NvJpegDecoder> decoder) {
   const GpuRecipe recipe = GpuRecipe::Create(spec).value();
-  const std::vector<SourceFile> files = FilesOf(folder);
-  DecodeCost cost(files, recipe);
-  const ChunkContext context = {files, recipe, cost, false};
+  const auto source = FolderSource(folder).value();
+  DecodeCost cost(*source, recipe);
+  const ChunkContext context = {*source, recipe, cost, false};
   const auto maker = ChunkMaker::Create(context, std::move(decoder)).value();
   const int64_t values = int64_t{3} * spec.loader->crop * spec.loader->crop;
   DeviceBlock blocks[2];

@@ -7,8 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/recipe.h"
-#include "lib/loader/source/source.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
@@ -58,8 +56,8 @@ bool IsSolarize(const FusedOp& op) {
 
 }  // namespace
 
-Random ItemRandom(uint64_t seed, int64_t item) {
-  Random random(ItemSeed(seed, /*epoch=*/0, item));
+Random ItemRandom(uint64_t seed, int64_t item, int64_t epoch) {
+  Random random(ItemSeed(seed, epoch, item));
   // On the CPU the first draw seeds OpenCV's own generator.
   random.Next();
   return random;
@@ -119,43 +117,32 @@ absl::Status GpuRecipe::SetWindow(const TransformSpec& spec) {
   return absl::OkStatus();
 }
 
-absl::Status GpuRecipe::AddSteps(const TransformSpec& spec) {
-  ASSIGN_OR_RETURN(std::vector<RecipeStep> steps, StepsOf(spec));
-  if (spec.loader->is_crop) {
-    if (steps.empty() || steps[0].one_of.size() != 1 ||
-        steps[0].probability < 1) {
-      return NoPart(spec, "does not begin with a crop");
-    }
-    RETURN_IF_ERROR(SetWindow(steps[0].one_of[0]));
-    steps.erase(steps.begin());
-  }
-  for (const RecipeStep& given : steps) {
-    Step& step = steps_.emplace_back();
-    step.probability = given.probability;
-    for (const TransformSpec& one : given.one_of) {
-      ASSIGN_OR_RETURN(Part part, PartOf(one, given.one_of.size() > 1));
-      step.one_of.push_back(std::move(part));
-    }
-  }
-  return CheckOrder(spec);
-}
-
 // A launch flips, does one of three, then jitters. The position of the flip
 // does not matter: no other step depends on left and right.
-absl::Status GpuRecipe::CheckOrder(const TransformSpec& spec) const {
+absl::Status GpuRecipe::AddSteps(const Recipe& recipe) {
   bool third = false;
   bool jitter = false;
-  for (const Step& step : steps_) {
+  for (size_t i = 0; i < recipe.steps.size(); ++i) {
+    const RecipeStep& given = recipe.steps[i];
+    if (i == 0 && recipe.first_step_crops) {
+      RETURN_IF_ERROR(SetWindow(given.one_of[0]));
+      continue;
+    }
+    Step& step = steps_.emplace_back();
+    step.probability = given.probability;
     bool third_here = false;
     bool jitter_here = false;
-    for (const Part& part : step.one_of) {
+    for (const TransformSpec& one : given.one_of) {
+      ASSIGN_OR_RETURN(Part part, PartOf(one, given.one_of.size() > 1));
       third_here |= part.kind == Kind::kThird;
       jitter_here |= part.kind == Kind::kJitter;
+      step.one_of.push_back(std::move(part));
     }
     if ((third_here && (third || jitter)) || (jitter_here && jitter)) {
-      return NoPart(spec,
-                    "has steps that one launch of cuda does not do: at most "
-                    "one of grayscale, solarize and blur, then one jitter");
+      return NoPart(given.one_of[0],
+                    "comes behind steps after which one launch of cuda does "
+                    "not do it: at most one of grayscale, solarize and blur, "
+                    "then one jitter");
     }
     third |= third_here;
     jitter |= jitter_here;
@@ -165,17 +152,39 @@ absl::Status GpuRecipe::CheckOrder(const TransformSpec& spec) const {
 
 absl::StatusOr<GpuRecipe> GpuRecipe::Create(const TransformSpec& spec) {
   const LoaderSpec& loader = *spec.loader;
-  GpuRecipe recipe;
-  if (loader.channels != 3 || loader.mean.size() != 3 ||
-      loader.std.size() != 3) {
+  Recipe recipe;
+  recipe.channels = loader.channels;
+  recipe.crop = loader.crop;
+  recipe.position = loader.crop_position == "center" ? CropPosition::kCentre
+                                                     : CropPosition::kRandom;
+  recipe.first_step_crops = loader.is_crop;
+  recipe.mean = loader.mean;
+  recipe.std = loader.std;
+  recipe.input_scale = loader.input_scale;
+  ASSIGN_OR_RETURN(const MixOptions mix, MixOptionsOf(spec));
+  if (!IsMixOp(spec.native_op)) {
+    ASSIGN_OR_RETURN(recipe.steps, StepsOf(spec));
+  }
+  const std::vector<RecipeStep>& steps = recipe.steps;
+  if (loader.is_crop && (steps.empty() || steps[0].one_of.size() != 1 ||
+                         steps[0].probability < 1)) {
+    return NoPart(spec, "does not begin with a crop");
+  }
+  return Create(recipe, mix);
+}
+
+absl::StatusOr<GpuRecipe> GpuRecipe::Create(const Recipe& given,
+                                            const MixOptions& mix) {
+  if (given.channels != 3 || given.mean.empty() || given.std.empty()) {
     return absl::InvalidArgumentError(
         "the loader of cuda makes batches of three channels");
   }
-  ASSIGN_OR_RETURN(recipe.mix_, MixOptionsOf(spec));
-  if (!IsMixOp(spec.native_op)) RETURN_IF_ERROR(recipe.AddSteps(spec));
-  recipe.centre_ = loader.crop_position == "center";
+  GpuRecipe recipe;
+  recipe.mix_ = mix;
+  RETURN_IF_ERROR(recipe.AddSteps(given));
+  recipe.centre_ = given.position == CropPosition::kCentre;
   fused::RecipeBatch& batch = recipe.batch_;
-  batch.height = batch.width = loader.crop;
+  batch.height = batch.width = given.crop;
   batch.mixes = recipe.mix_.kind != MixKind::kNone;
   for (const Step& step : recipe.steps_) {
     for (const Part& part : step.one_of) {
@@ -185,16 +194,18 @@ absl::StatusOr<GpuRecipe> GpuRecipe::Create(const TransformSpec& spec) {
   }
   for (int c = 0; c < 3; ++c) {
     // The kernel's values are bytes divided by 255.
-    const double scale = 255 / loader.input_scale;
-    batch.mean[c] = static_cast<float>(loader.mean[c] / scale);
-    batch.std[c] = static_cast<float>(loader.std[c] / scale);
+    const double scale = 255 / given.input_scale;
+    const double mean = given.mean[c % given.mean.size()];
+    const double std = given.std[c % given.std.size()];
+    batch.mean[c] = static_cast<float>(mean / scale);
+    batch.std[c] = static_cast<float>(std / scale);
   }
   return recipe;
 }
 
-MixPlan GpuRecipe::DrawPlan(uint64_t seed, int64_t batch) const {
+MixPlan GpuRecipe::DrawPlan(uint64_t seed, int64_t batch, int64_t epoch) const {
   return DrawMix(mix_, {3, batch_.height, batch_.width},
-                 MixSeed(seed, /*epoch=*/0, batch));
+                 MixSeed(seed, epoch, batch));
 }
 
 fused::Window GpuRecipe::DrawWindow(FusedSize image, Random* random) const {
@@ -263,9 +274,8 @@ constexpr uint64_t kSide = (uint64_t{1} << 31) - 1;
 
 }  // namespace
 
-DecodeCost::DecodeCost(const std::vector<SourceFile>& files,
-                       const GpuRecipe& recipe)
-    : files_(files), recipe_(recipe), known_(files.size()) {}
+DecodeCost::DecodeCost(const Source& source, const GpuRecipe& recipe)
+    : source_(source), recipe_(recipe), known_(source.size()) {}
 
 bool DecodeCost::Knows(int64_t item) const {
   return known_[item].load(std::memory_order_relaxed) != 0;
@@ -286,11 +296,11 @@ DecodeCost::Known DecodeCost::KnownOf(int64_t item) const {
       (word & kEngine) != 0};
 }
 
-double DecodeCost::Of(int64_t item, uint64_t seed) const {
+double DecodeCost::Of(int64_t item, uint64_t seed, int64_t epoch) const {
   const Known known = KnownOf(item);
   if (!known.engine_decodes) return 0;
   const auto [height, width] = known.size;
-  Random random = ItemRandom(seed, item);
+  Random random = ItemRandom(seed, item, epoch);
   const fused::Window window = recipe_.Draw(known.size, &random).window;
   const int bottom = std::min(window.top + window.height, height);
   const int rows = bottom - std::max(window.top, 0);
@@ -300,7 +310,7 @@ double DecodeCost::Of(int64_t item, uint64_t seed) const {
   // the window: a byte of the file and a pixel take about the same time. An
   // engine decodes all pixels.
   const double bytes =
-      static_cast<double>(files_[item].bytes) * bottom / height;
+      static_cast<double>(source_.Place(item).bytes) * bottom / height;
   return (bytes + static_cast<double>(rows) * columns) /
          (static_cast<double>(height) * width);
 }

@@ -13,7 +13,8 @@
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/loader/batch.h"
-#include "lib/worker/source_list.h"
+#include "lib/loader/recipe.h"
+#include "lib/loader/source/source.h"
 
 namespace feedrate {
 
@@ -26,6 +27,9 @@ class GpuRecipe {
   // lib/loader/recipe.h) or a mixing operation (lib/loader/recipe.h).
   // InvalidArgument names what one launch cannot do.
   static absl::StatusOr<GpuRecipe> Create(const TransformSpec& spec);
+  // Same, with steps of `cuda`, for batches that may also be mixed.
+  static absl::StatusOr<GpuRecipe> Create(const Recipe& recipe,
+                                          const MixOptions& mix);
 
   // Draws the recipe for one image. The window lies within the image, unless
   // the crop is larger than the image.
@@ -34,8 +38,14 @@ class GpuRecipe {
   // Whether samples of a batch are mixed in pairs, and how those of batch
   // number `batch` are mixed.
   bool mixes() const { return batch_.mixes; }
-  MixPlan DrawPlan(uint64_t seed, int64_t batch) const;
+  MixPlan DrawPlan(uint64_t seed, int64_t batch, int64_t epoch = 0) const;
 
+  // Whether one of the kernels that need thread block clusters runs it
+  // (compute capability 9.0).
+  bool needs_clusters() const {
+    return batch_.sampling != fused::Sampling::kCrop || batch_.colours ||
+           batch_.thirds;
+  }
   // Everything but images, recipes, count and output.
   const fused::RecipeBatch& batch() const { return batch_; }
 
@@ -54,8 +64,7 @@ class GpuRecipe {
 
   static absl::StatusOr<Part> PartOf(const TransformSpec& spec, bool is_choice);
   absl::Status SetWindow(const TransformSpec& spec);
-  absl::Status AddSteps(const TransformSpec& spec);
-  absl::Status CheckOrder(const TransformSpec& spec) const;
+  absl::Status AddSteps(const Recipe& recipe);
   fused::Window DrawWindow(FusedSize image, Random* random) const;
   static void Apply(const Part& part, FusedSize image, Random* random,
                     fused::Recipe* recipe);
@@ -69,7 +78,7 @@ class GpuRecipe {
 };
 
 // Random generator for an item, seeded like that of the CPU loader.
-Random ItemRandom(uint64_t seed, int64_t item);
+Random ItemRandom(uint64_t seed, int64_t item, int64_t epoch = 0);
 
 // Mixing parameters for a sample whose partner is at place `partner` of the
 // launch; -1: the sample stays unmixed.
@@ -83,7 +92,7 @@ fused::Mix MixOfPlan(const MixPlan& plan, int partner);
 class DecodeCost {
  public:
   // Both must outlive it.
-  DecodeCost(const std::vector<SourceFile>& files, const GpuRecipe& recipe);
+  DecodeCost(const Source& source, const GpuRecipe& recipe);
 
   // The first thread that opens a file reports its size. Until then the file
   // counts as a photograph of typical size.
@@ -92,7 +101,7 @@ class DecodeCost {
 
   // Relative cost of the window that `item` has with this seed; 0: an engine
   // cannot decode the file.
-  double Of(int64_t item, uint64_t seed) const;
+  double Of(int64_t item, uint64_t seed, int64_t epoch = 0) const;
 
  private:
   struct Known {
@@ -101,7 +110,7 @@ class DecodeCost {
   };
   Known KnownOf(int64_t item) const;
 
-  const std::vector<SourceFile>& files_;
+  const Source& source_;
   const GpuRecipe& recipe_;
   // Height, width and whether an engine decodes it, packed in one word; 0:
   // unknown.

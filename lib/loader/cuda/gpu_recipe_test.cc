@@ -187,9 +187,10 @@ GpuRecipe RecipeOf(const char* transform, int crop) {
 
 TEST(DecodeCostTest, SmallWindowsHighUpAreTheCpus) {
   constexpr int kFiles = 400;
-  const std::vector<SourceFile> files(kFiles, {"a.jpg", 110000});
+  const auto source =
+      ListSource(std::vector<ListedFile>(kFiles, {"a.jpg", 110000}));
   const GpuRecipe recipe = RecipeOf("RandomResizedCrop", 224);
-  DecodeCost cost(files, recipe);
+  DecodeCost cost(*source, recipe);
   int cheap = 0;
   int dear = 0;
   for (int64_t i = 0; i < kFiles; ++i) {
@@ -214,10 +215,10 @@ TEST(DecodeCostTest, SmallWindowsHighUpAreTheCpus) {
 }
 
 TEST(DecodeCostTest, CountsCodesAndPixels) {
-  const std::vector<SourceFile> files = {{"a.jpg", 240000}};
+  const auto source = ListSource({{"a.jpg", 240000}});
   // The window is at the upper left: all rows, half of the columns.
   const GpuRecipe recipe = RecipeOf("HorizontalFlip", 300);
-  DecodeCost cost(files, recipe);
+  DecodeCost cost(*source, recipe);
   cost.Learn(0, {300, 600}, true);
   EXPECT_NEAR(cost.Of(0, 1), (240000 + 300 * 300) / (300.0 * 600), 1e-9);
   // Larger than the image.
@@ -226,9 +227,9 @@ TEST(DecodeCostTest, CountsCodesAndPixels) {
 }
 
 TEST(DecodeCostTest, WhatAnEngineCannotDecodeIsTheCpus) {
-  const std::vector<SourceFile> files = {{"a.jpg", 1000}, {"b.png", 9999}};
+  const auto source = ListSource({{"a.jpg", 1000}, {"b.png", 9999}});
   const GpuRecipe recipe = RecipeOf("HorizontalFlip", 24);
-  DecodeCost cost(files, recipe);
+  DecodeCost cost(*source, recipe);
   EXPECT_FALSE(cost.Knows(1));
   const double guess = cost.Of(1, 0);
   EXPECT_GT(guess, 0);

@@ -1,6 +1,7 @@
 #include "lib/loader/cuda/gpu_work.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <string>
 
@@ -17,9 +18,11 @@ int BatchQueue::Piece::PartnerOf(int i) const {
 }
 
 BatchQueue::BatchQueue(int64_t count, int batch_size, int slots, bool paired,
-                       Cost cost)
+                       Cost cost, bool splits_last)
     : count_(count),
       batch_size_(batch_size),
+      splits_last_(splits_last),
+      batches_((count + batch_size - 1) / batch_size + (splits_last ? 1 : 0)),
       slots_(slots),
       paired_(paired),
       cost_(std::move(cost)),
@@ -29,9 +32,13 @@ BatchQueue::BatchQueue(int64_t count, int batch_size, int slots, bool paired,
   }
 }
 
+int64_t BatchQueue::BeginOf(int64_t batch) const {
+  if (batch >= batches_) return count_;
+  return std::min(batch * batch_size_, count_ - (splits_last_ ? 1 : 0));
+}
+
 int BatchQueue::SizeOf(int64_t batch) const {
-  const int64_t left = count_ - batch * batch_size_;
-  return static_cast<int>(std::clamp<int64_t>(left, 0, batch_size_));
+  return static_cast<int>(BeginOf(batch + 1) - BeginOf(batch));
 }
 
 // Sorts the samples of the batch by cost.
@@ -43,7 +50,7 @@ void BatchQueue::OpenBatch() {
   low_ = 0;
   high_ = static_cast<int>(units_.size());
   if (cost_ == nullptr) return;
-  const int64_t first = batch_ * batch_size_;
+  const int64_t first = BeginOf(batch_);
   std::vector<double> costs;
   for (const int unit : units_) {
     costs.push_back(cost_(first + unit));
@@ -64,6 +71,7 @@ std::optional<BatchQueue::Piece> BatchQueue::Take(int most, End end) {
   if (low_ == high_) OpenBatch();
   Piece piece;
   piece.batch = batch_;
+  piece.first = BeginOf(batch_);
   piece.slot = static_cast<int>(batch_ % slots_);
   piece.size = SizeOf(batch_);
   piece.paired = paired_;
@@ -87,24 +95,44 @@ void BatchQueue::Done(const Piece& piece) {
   if (missing_[piece.slot] == 0) changed_.notify_all();
 }
 
+void BatchQueue::FreeSlot() {
+  if (!holding_) return;
+  // It is used by the batch `slots` later.
+  const int64_t old = delivered_ - 1;
+  missing_[old % slots_] = SizeOf(old + slots_);
+  holding_ = false;
+  changed_.notify_all();
+}
+
+void BatchQueue::GiveBack() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  FreeSlot();
+}
+
+bool BatchQueue::IsReady() const {
+  return stopped_ || delivered_ >= batches_ ||
+         missing_[delivered_ % slots_] == 0;
+}
+
+bool BatchQueue::WaitFor(double seconds) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  FreeSlot();
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [&] { return IsReady(); });
+}
+
 absl::StatusOr<std::optional<BatchQueue::Batch>> BatchQueue::Next() {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (holding_) {
-    // Its slot is used by the batch `slots` later.
-    const int64_t old = delivered_ - 1;
-    missing_[old % slots_] = SizeOf(old + slots_);
-    holding_ = false;
-    changed_.notify_all();
-  }
+  FreeSlot();
   const int64_t batch = delivered_;
-  if (batch * batch_size_ >= count_) return std::optional<Batch>();
-  const int slot = static_cast<int>(batch % slots_);
-  changed_.wait(lock, [&] { return stopped_ || missing_[slot] == 0; });
+  if (batch >= batches_) return std::optional<Batch>();
+  changed_.wait(lock, [&] { return IsReady(); });
   if (!status_.ok()) return status_;
   if (stopped_) return std::optional<Batch>();
   ++delivered_;
   holding_ = true;
-  return std::optional<Batch>(Batch{batch * batch_size_, SizeOf(batch), slot});
+  return std::optional<Batch>(
+      Batch{BeginOf(batch), SizeOf(batch), static_cast<int>(batch % slots_)});
 }
 
 void BatchQueue::Fail(const absl::Status& status) {

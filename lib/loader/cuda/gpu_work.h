@@ -29,6 +29,8 @@ class BatchQueue {
   // Samples of a batch that one maker makes.
   struct Piece {
     int64_t batch = 0;
+    // Position of the batch's first sample.
+    int64_t first = 0;
     int slot = 0;
     // Number of samples of the batch.
     int size = 0;
@@ -54,9 +56,10 @@ class BatchQueue {
   enum class End { kLow, kHigh };
 
   // `paired`: sample i of n comes together with sample n-1-i. Without `cost`
-  // samples are taken in order. REQUIRES: numbers are at least 1.
+  // samples are taken in order. `splits_last`: as BatchRingOptions has it.
+  // REQUIRES: numbers are at least 1.
   BatchQueue(int64_t count, int batch_size, int slots, bool paired = false,
-             Cost cost = nullptr);
+             Cost cost = nullptr, bool splits_last = false);
 
   // Takes up to `most` samples of one batch (at least two if paired), as soon
   // as its slot is free: the cheapest ones, or the most expensive. Returns none
@@ -68,17 +71,28 @@ class BatchQueue {
   // previous one. None at the end of the epoch. Returns the error passed to
   // Fail.
   absl::StatusOr<std::optional<Batch>> Next();
+  // Gives back the batch that Next returned, so that its slot is used again.
+  void GiveBack();
+  // Gives back, and returns true if Next need not wait; waits for that at most
+  // `seconds`.
+  bool WaitFor(double seconds);
 
   // Ends all calls of Take and Next; keeps the first error. OK: the epoch ends
   // early.
   void Fail(const absl::Status& status);
 
  private:
+  int64_t BeginOf(int64_t batch) const;
   int SizeOf(int64_t batch) const;
   void OpenBatch();
+  // REQUIRES: the mutex is held.
+  void FreeSlot();
+  bool IsReady() const;
 
   const int64_t count_;
   const int batch_size_;
+  const bool splits_last_;
+  const int64_t batches_;
   const int slots_;
   const bool paired_;
   const Cost cost_;
