@@ -49,6 +49,49 @@ def numbers(name: str, value: float | Sequence[float]) -> str:
     return ",".join(repr(float(number)) for number in numbers)
 
 
+def device(value: Any, torch: Any) -> int:
+    """Number of the GPU; -1 is the CPU."""
+    text = str(value)
+    if text == "cpu":
+        return -1
+    kind, _, number = text.partition(":")
+    if kind != "cuda" or (text != "cuda" and not number.isdecimal()):
+        raise wrong("device", value, '"cpu", "cuda" or "cuda:1"')
+    if number:
+        return int(number)
+    if torch is not None and torch.cuda.is_available():
+        return int(torch.cuda.current_device())
+    return 0
+
+
+def for_gpu(
+    kind: str,
+    dtype: str,
+    channels_last: bool,
+    output: str,
+    pin_memory: bool,
+) -> None:
+    """Raises for what is only made on the CPU."""
+    if kind in ("array", "store"):
+        raise ValueError(
+            "feedrate.Loader: source: an array or an address is not possible"
+            ' with device="cuda"; use local files or shards, or device="cpu"'
+        )
+    if dtype != "float32":
+        raise wrong("dtype", dtype, '"float32", or device="cpu"')
+    if channels_last:
+        raise wrong(
+            "channels_last",
+            True,
+            "images.to(memory_format=torch.channels_last) in your loop, or"
+            ' device="cpu"',
+        )
+    if output == "numpy":
+        raise wrong("output", output, '"torch" or "dlpack", or device="cpu"')
+    if pin_memory:
+        raise wrong("pin_memory", True, 'it with device="cpu" only')
+
+
 def torch() -> Any:
     try:
         import torch

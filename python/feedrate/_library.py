@@ -12,7 +12,7 @@ import os
 import pathlib
 from typing import NoReturn
 
-ABI = 1
+ABI = 2
 LIBRARY = "libfeedrate_loader.so"
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
@@ -93,6 +93,8 @@ _FUNCTIONS = {
         [ctypes.c_void_p, ctypes.c_double, ctypes.POINTER(Batch)],
     ),
     "feedrate_release": (None, [ctypes.c_void_p]),
+    "feedrate_dlpack": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_void_p]),
+    "feedrate_drop_capsule": (None, [ctypes.c_void_p]),
     "feedrate_stop": (None, [ctypes.c_void_p]),
     "feedrate_faults": (ctypes.c_int64, [ctypes.c_void_p, _TEXTS]),
 }
@@ -131,6 +133,19 @@ def load() -> ctypes.CDLL:
     return library
 
 
+def load_nvjpeg() -> None:
+    """That of the package nvidia-nvjpeg: the loader then finds it by name."""
+    try:
+        import nvidia
+    except ImportError:
+        return
+    for place in nvidia.__path__:
+        path = pathlib.Path(place, "cu13/lib/libnvjpeg.so.13")
+        if path.exists():
+            ctypes.CDLL(str(path))
+            return
+
+
 def configs() -> str:
     """The folder with the transforms."""
     given = os.environ.get("FEEDRATE_CONFIGS")
@@ -164,3 +179,57 @@ def names(handle: ctypes.c_void_p) -> list[str]:
     data = load().feedrate_names(handle, ctypes.byref(size))
     parts = ctypes.string_at(data, size.value).split(b"\0")
     return [os.fsdecode(part) for part in parts[:-1]]
+
+
+# The capsule keeps this address.
+_DLTENSOR = ctypes.c_char_p(b"dltensor")
+_NEW_CAPSULE = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+)(("PyCapsule_New", ctypes.pythonapi))
+
+
+class DeviceBatch:
+    """A batch for consumers of DLPack, such as torch.from_dlpack.
+
+    It is complete, so that no stream has to wait for it. It stays as it is for
+    as long as this object or what a consumer made of it lives; after that, its
+    memory waits for the work that the consumer's stream then has.
+    """
+
+    def __init__(self, batch: Batch, shape: tuple[int, ...], gpu: int) -> None:
+        self.shape = shape
+        self._library = load()
+        self._gpu = gpu
+        self._keep = batch.keep
+        self._pid = os.getpid()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0) if self._gpu < 0 else (2, self._gpu)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        if copy or dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError("feedrate.Loader: a batch is passed on in place")
+        # None and -1 are the default stream, which DLPack calls 1.
+        if stream is None or stream == -1:
+            stream = 1
+        if stream == 0:
+            raise ValueError("__dlpack__: stream=0 is ambiguous; use 1 or 2")
+        return _NEW_CAPSULE(
+            self._library.feedrate_dlpack(self._keep, stream),
+            _DLTENSOR,
+            ctypes.cast(self._library.feedrate_drop_capsule, ctypes.c_void_p),
+        )
+
+    def __del__(self) -> None:
+        if os.getpid() == self._pid:
+            self._library.feedrate_release(self._keep)

@@ -52,8 +52,9 @@ class Loader:
         ``loader.names``; or a function that makes the number of a name. Without
         it: the ``.cls`` members of shards, else the number of the item's folder
         among all folders directly below the source, else -1.
-      workers: threads; 0 makes batches in the thread that asks. Default: one
-        per CPU that this process may use.
+      workers: threads; 0 makes batches in the thread that asks, or leaves
+        all to the GPU's decoders. Default: one per CPU that this process may
+        use, and with a GPU four fewer.
       prefetch: batches that are made ahead.
       shuffle: a new order in each epoch.
       seed: of order and augmentation.
@@ -68,8 +69,14 @@ class Loader:
       mean, std: of values from 0 to 1, one per channel or one for all.
       channels_last: False is (N, C, H, W). True is (N, H, W, C); torch tensors
         then have the shape (N, C, H, W) in torch's memory format channels_last.
-      output: ``torch`` or ``numpy``. Both share memory with the loader, and
-        pass it on by DLPack.
+      output: ``torch`` or ``numpy``; or ``dlpack``: images are an object for
+        consumers of DLPack. All share memory with the loader, and pass it on by
+        DLPack.
+      device: ``cpu``; or ``cuda``, ``cuda:1``: batches are made on this GPU,
+        and handed out there. Labels are there too with ``output="torch"``.
+      nvjpeg: what decodes on a GPU besides the workers: ``hardware``, ``gpu``
+        (kernels), ``both`` or ``off``. ``auto``: hardware, if there is any.
+        With ``off``, the same seed gives the same pixels to the bit.
       pin_memory: torch only: batches lie in pinned memory. Without CUDA it
         does nothing.
       return_index: batches are (images, labels, indexes of items).
@@ -108,6 +115,8 @@ class Loader:
         std: float | Sequence[float] = IMAGENET_STD,
         channels_last: bool = False,
         output: str = "torch",
+        device: str = "cpu",
+        nvjpeg: str = "auto",
         pin_memory: bool = False,
         return_index: bool = False,
         on_error: str = "skip",
@@ -126,17 +135,31 @@ class Loader:
         self.world_size = _arguments.whole("world_size", world_size, 1)
         if self.rank >= self.world_size:
             raise _arguments.wrong("rank", rank, f"0 to {self.world_size - 1}")
+        self._tail = "drop" if drop_last else tail
+        _arguments.word("output", output, "torch numpy dlpack")
+        self._torch = _arguments.torch() if output == "torch" else None
+        self._passes_on = output == "dlpack"
+        self._gpu = _arguments.device(device, self._torch)
         if workers is None:
             workers = len(os.sched_getaffinity(0))
-        self._tail = "drop" if drop_last else tail
-        _arguments.word("output", output, "torch numpy")
-        self._torch = _arguments.torch() if output == "torch" else None
+            if self._gpu >= 0:
+                # Three feed the decoders, one is the caller's.
+                workers = max(1, workers - 4)
         self._channels_last = bool(channels_last)
         self._dtype = _arguments.word("dtype", dtype, "float32 uint8")
         self._return_index = return_index
         self._seed = _arguments.whole("seed", seed, 0)
         self._shuffle = bool(shuffle)
         self._kind, self._path, files, array = _arguments.source(source)
+        if self._gpu >= 0:
+            _arguments.for_gpu(
+                self._kind, dtype, channels_last, output, pin_memory
+            )
+        _arguments.word("nvjpeg", nvjpeg, "auto hardware gpu both off")
+        if self._gpu < 0 and nvjpeg != "auto":
+            raise _arguments.wrong(
+                "nvjpeg", nvjpeg, 'it with device="cuda" only'
+            )
         channels = 3 if array is None else array.shape[3]
         self._settings = [
             f"source={self._kind}",
@@ -159,6 +182,8 @@ class Loader:
             f"mean={_arguments.numbers('mean', mean)}",
             f"std={_arguments.numbers('std', std)}",
             "read_ahead=auto",
+            f"gpu={self._gpu}",
+            f"nvjpeg={nvjpeg}",
             f"needs_labels={int(labels is None)}",
             *_arguments.steps(transforms),
         ]
@@ -313,6 +338,8 @@ class Loader:
 
     def _open(self, files: list[str], array: np.ndarray | None) -> None:
         self._library = _library.load()
+        if self._gpu >= 0:
+            _library.load_nvjpeg()
         self._pid = os.getpid()
         view = None
         if array is not None:
@@ -451,22 +478,30 @@ class Loader:
 
     def _deliver(self, batch: _library.Batch) -> tuple[Any, ...]:
         items = np.ctypeslib.as_array(batch.items, (batch.size,)).copy()
-        labels = self._labels_of(items, batch.own_share)
-        memory = _Memory(batch, (batch.size, *self._shape), self)
-        images: Any = np.asarray(memory)
-        parts = (
-            [images, labels, items]
-            if self._return_index
-            else [
-                images,
-                labels,
-            ]
-        )
-        if self._torch is not None:
-            parts = [self._torch.from_numpy(part) for part in parts]
+        labels: Any = self._labels_of(items, batch.own_share)
+        shape = (batch.size, *self._shape)
+        images: Any
+        if self._passes_on or self._gpu >= 0:
+            images = _library.DeviceBatch(batch, shape, self._gpu)
+        else:
+            images = np.asarray(_Memory(batch, shape, self))
+        others = [labels, items] if self._return_index else [labels]
+        torch = self._torch
+        if torch is None:
+            return (images, *others)
+        others = [torch.from_numpy(other) for other in others]
+        if self._gpu >= 0:
+            # For torch's current stream of this GPU.
+            images = torch.from_dlpack(images)
+            # From pinned memory a copy does not wait for the stream.
+            others[0] = (
+                others[0].pin_memory().to(images.device, non_blocking=True)
+            )
+        else:
+            images = torch.from_numpy(images)
             if self._channels_last:
-                parts[0] = parts[0].permute(0, 3, 1, 2)
-        return tuple(parts)
+                images = images.permute(0, 3, 1, 2)
+        return (images, *others)
 
     def _labels_of(self, items: np.ndarray, own_share: float) -> np.ndarray:
         labels: np.ndarray = self.labels[items]

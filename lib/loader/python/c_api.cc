@@ -1,5 +1,7 @@
 #include "lib/loader/python/c_api.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 #include <map>
@@ -20,6 +22,7 @@
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/loader/loader.h"
+#include "lib/loader/python/engine.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/source/remote_source.h"
 #include "lib/loader/source/source.h"
@@ -28,17 +31,27 @@
 #include "lib/storage/remote/dialect.h"
 
 struct feedrate_loader {
-  std::unique_ptr<feedrate::Loader> loader;
+  feedrate::LoaderOptions options;
+  int gpu = -1;  // -1: batches are in host memory.
   feedrate::EpochShare share;
   // Guards the epoch: Python lets other threads run during every call.
   std::mutex mutex;
-  std::unique_ptr<feedrate::Epoch> epoch;
+  std::unique_ptr<feedrate::Engine> engine;
   int64_t earlier_faults = 0;  // Those of epochs that have ended.
   std::string names;
   std::string faults;
 };
 
+// Python's own, in every process that has Python.
+extern "C" __attribute__((weak)) int PyCapsule_IsValid(void* capsule,
+                                                       const char* name);
+extern "C" __attribute__((weak)) void* PyCapsule_GetPointer(void* capsule,
+                                                            const char* name);
+
 namespace feedrate {
+
+MakeGpuEngineFn make_gpu_engine = nullptr;
+
 namespace {
 
 thread_local std::string last_error;  // NOLINT: a C function returns it.
@@ -161,6 +174,42 @@ class PinnedPages : public BatchMemory {
   const std::unique_ptr<BatchMemory> pages_ = PageMemory();
 };
 
+class HostEngine : public Engine {
+ public:
+  explicit HostEngine(std::unique_ptr<Loader> loader)
+      : loader_(std::move(loader)) {}
+
+  const Source& source() const override { return loader_->source(); }
+  SampleShape shape() const override { return loader_->shape(); }
+
+  absl::Status Start(int64_t epoch, const EpochShare& share) override {
+    ASSIGN_OR_RETURN(
+        epoch_, loader_->StartShare(loader_->options().seed, epoch, share));
+    return absl::OkStatus();
+  }
+  bool WaitFor(double seconds) override {
+    return epoch_ == nullptr || epoch_->WaitFor(seconds);
+  }
+  absl::StatusOr<std::unique_ptr<KeptBatch>> Next() override {
+    if (epoch_ == nullptr) return nullptr;
+    return epoch_->NextKept();
+  }
+  int64_t End() override {
+    if (epoch_ == nullptr) return 0;
+    epoch_->Stop();
+    const int64_t faults = epoch_->faults().total();
+    epoch_.reset();
+    return faults;
+  }
+  const FaultList* faults() const override {
+    return epoch_ == nullptr ? nullptr : &epoch_->faults();
+  }
+
+ private:
+  const std::unique_ptr<Loader> loader_;
+  std::unique_ptr<Epoch> epoch_;
+};
+
 // Where items come from.
 
 absl::StatusOr<std::unique_ptr<Source>> SourceOfShards(
@@ -224,9 +273,12 @@ absl::StatusOr<std::unique_ptr<Source>> OpenSource(
 // Finds transforms by name, in the catalogue of `configs`.
 class Transforms {
  public:
+  // Those of `library`: native or cuda.
   static absl::StatusOr<Transforms> Load(const std::string& configs,
-                                         int channels) {
+                                         int channels,
+                                         const std::string& library) {
     Transforms found;
+    found.library_ = library;
     ASSIGN_OR_RETURN(Catalogue catalogue, Catalogue::Load(configs));
     found.catalogue_ = std::make_unique<Catalogue>(std::move(catalogue));
     const Scenario* const scenario = found.catalogue_->FindScenario(
@@ -244,11 +296,19 @@ class Transforms {
     std::vector<std::string> known;
     for (const Transform& transform : set_->transforms()) {
       const Implementation* const how =
-          catalogue_->ImplementationOf(transform, "native", "paper");
-      if (how == nullptr) continue;
+          catalogue_->ImplementationOf(transform, library_, "paper");
+      if (how == nullptr) {
+        if (transform.name() == name && library_ == "cuda") {
+          return absl::InvalidArgumentError(
+              absl::StrCat("transforms: \"", name,
+                           "\" is not made on a GPU; pass device=\"cpu\""));
+        }
+        continue;
+      }
       known.push_back(transform.name());
       if (transform.name() != name) continue;
       TransformSpec spec;
+      spec.library = library_;
       spec.transform = name;
       spec.native_op = how->native_op();
       spec.params.assign(how->params().begin(), how->params().end());
@@ -265,6 +325,7 @@ class Transforms {
   }
 
  private:
+  std::string library_;
   std::unique_ptr<Catalogue> catalogue_;
   const TransformSet* set_ = nullptr;
 };
@@ -320,24 +381,25 @@ absl::Status AddStep(const Transforms& transforms, const std::string& text,
   return absl::OkStatus();
 }
 
-absl::Status AddSteps(Settings* settings, LoaderOptions* options) {
+absl::Status AddSteps(Settings* settings, bool on_gpu, LoaderOptions* options) {
   const std::string configs = settings->Text("configs");
   if (!settings->steps().empty()) {
     ASSIGN_OR_RETURN(const Transforms transforms,
-                     Transforms::Load(configs, options->recipe.channels));
+                     Transforms::Load(configs, options->recipe.channels,
+                                      on_gpu ? "cuda" : "native"));
     for (const std::string& step : settings->steps()) {
       RETURN_IF_ERROR(AddStep(transforms, step, options));
     }
   }
   if (settings->Integer("flip") == 0) return absl::OkStatus();
   TransformSpec flip;
-  flip.native_op = "cv::flip";
-  flip.params = {"flip_code=1"};
+  flip.native_op = on_gpu ? "flip" : "cv::flip";
+  flip.params = {on_gpu ? "axis=horizontal" : "flip_code=1"};
   options->recipe.steps.push_back({{flip}, 0.5});
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings) {
+absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
   LoaderOptions options;
   options.batch_size = static_cast<int>(settings->Integer("batch_size"));
   options.workers = static_cast<int>(settings->Integer("workers"));
@@ -357,8 +419,22 @@ absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings) {
       "format", {"float32 first", "float32 last", "uint8 first", "uint8 last"});
   recipe.mean = settings->Numbers("mean");
   recipe.std = settings->Numbers("std");
-  RETURN_IF_ERROR(AddSteps(settings, &options));
+  RETURN_IF_ERROR(AddSteps(settings, on_gpu, &options));
   return options;
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(
+    std::unique_ptr<Source> source, const LoaderOptions& options,
+    const GpuSettings& gpu, const feedrate_pinning* pinning) {
+  if (gpu.device >= 0) {
+    return make_gpu_engine(std::move(source), options, gpu);
+  }
+  std::unique_ptr<BatchMemory> memory;
+  if (pinning != nullptr) memory = std::make_unique<PinnedPages>(*pinning);
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Loader> loader,
+      Loader::Create(std::move(source), options, std::move(memory)));
+  return std::make_unique<HostEngine>(std::move(loader));
 }
 
 absl::Status Open(Settings settings, const std::vector<std::string>& files,
@@ -369,7 +445,17 @@ absl::Status Open(Settings settings, const std::vector<std::string>& files,
   opened->share.world = settings.Integer("world_size");
   opened->share.tail =
       settings.Word<EpochShare::Tail>("tail", {"keep", "pad", "drop"});
-  ASSIGN_OR_RETURN(const LoaderOptions options, OptionsOf(&settings));
+  // -1 is the CPU.
+  GpuSettings gpu;
+  gpu.device = opened->gpu = static_cast<int>(settings.Integer("gpu"));
+  gpu.nvjpeg = settings.Text("nvjpeg");
+  if (gpu.device >= 0 && make_gpu_engine == nullptr) {
+    return absl::FailedPreconditionError(
+        "device=\"cuda\": this feedrate was built without CUDA; take a wheel "
+        "with it, in a checkout run dev/bazel.sh build --config=cuda "
+        "//lib/loader/python:feedrate_loader, or pass device=\"cpu\"");
+  }
+  ASSIGN_OR_RETURN(opened->options, OptionsOf(&settings, gpu.device >= 0));
   const std::string kind = settings.Text("source");
   const std::string path = settings.Text("path");
   const bool needs_labels = settings.Integer("needs_labels") != 0;
@@ -383,44 +469,120 @@ absl::Status Open(Settings settings, const std::vector<std::string>& files,
         ": has no .jpg, .jpeg, .png or .npy files, and no .tar files of "
         "them"));
   }
-  std::unique_ptr<BatchMemory> memory;
-  if (pinning != nullptr) memory = std::make_unique<PinnedPages>(*pinning);
-  ASSIGN_OR_RETURN(opened->loader, Loader::Create(std::move(source), options,
-                                                  std::move(memory)));
+  ASSIGN_OR_RETURN(opened->engine, MakeEngine(std::move(source),
+                                              opened->options, gpu, pinning));
   *loader = opened.release();
   return absl::OkStatus();
 }
 
 // REQUIRES: the mutex is held.
 void EndEpoch(feedrate_loader* loader) {
-  if (loader->epoch == nullptr) return;
-  loader->epoch->Stop();
-  loader->earlier_faults += loader->epoch->faults().total();
-  loader->epoch.reset();
+  loader->earlier_faults += loader->engine->End();
 }
+
+// What feedrate_batch.keep points to.
+struct Kept {
+  std::shared_ptr<KeptBatch> batch;
+  int gpu = -1;
+};
 
 absl::Status Next(feedrate_loader* loader, double seconds,
                   feedrate_batch* batch) {
   const std::lock_guard<std::mutex> lock(loader->mutex);
   *batch = feedrate_batch{};
-  if (loader->epoch == nullptr) return absl::OkStatus();
-  if (!loader->epoch->WaitFor(seconds)) {
+  if (!loader->engine->WaitFor(seconds)) {
     return absl::DeadlineExceededError("no batch yet");
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<KeptBatch> kept, loader->epoch->NextKept());
+  ASSIGN_OR_RETURN(std::shared_ptr<KeptBatch> kept, loader->engine->Next());
   if (kept == nullptr) return absl::OkStatus();
   batch->data = kept->batch.data;
   batch->size = kept->batch.size;
   batch->items = kept->batch.items.data();
   batch->own_share = kept->batch.mix.own_share;
-  batch->keep = kept.release();
+  batch->keep = new Kept{std::move(kept), loader->gpu};
   return absl::OkStatus();
+}
+
+// DLPack's binary interface, of all its versions before 1.0, which consumers
+// still take: github.com/dmlc/dlpack.
+struct DlTensor {
+  void* data;
+  int32_t device_type;
+  int32_t device_id;
+  int32_t ndim;
+  uint8_t type_code;
+  uint8_t type_bits;
+  uint16_t type_lanes;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+};
+struct DlManagedTensor {
+  DlTensor tensor;
+  void* owner;
+  void (*deleter)(DlManagedTensor* self);
+};
+constexpr int32_t kDlCpu = 1;
+constexpr int32_t kDlCuda = 2;
+constexpr uint8_t kDlUnsigned = 1;
+constexpr uint8_t kDlFloat = 2;
+constexpr char kDlName[] = "dltensor";
+
+// A batch that a consumer of DLPack has.
+struct Export {
+  DlManagedTensor managed = {};
+  int64_t shape[4] = {};
+  int64_t strides[4] = {};
+  std::shared_ptr<KeptBatch> batch;
+  // Where the consumer works on it; null in host memory.
+  void* stream = nullptr;
+  pid_t process = 0;
+};
+
+// Called by the consumer, on any thread.
+void EndExport(DlManagedTensor* managed) {
+  auto* const ended = static_cast<Export*>(managed->owner);
+  // A forked process has the memory, but neither the threads nor the GPU.
+  if (ended->process != getpid()) return;
+  if (ended->stream != nullptr) ended->batch->block->UsedBy(ended->stream);
+  delete ended;
+}
+
+DlManagedTensor* MakeExport(const Kept& kept, void* stream) {
+  auto made = std::make_unique<Export>();
+  const LoaderBatch& batch = kept.batch->batch;
+  const SampleShape& shape = batch.shape;
+  const int64_t planes[] = {batch.size, shape.channels, shape.height,
+                            shape.width};
+  const int64_t pixels[] = {batch.size, shape.height, shape.width,
+                            shape.channels};
+  std::copy_n(shape.is_planes() ? planes : pixels, 4, made->shape);
+  made->strides[3] = 1;
+  for (int i = 2; i >= 0; --i) {
+    made->strides[i] = made->strides[i + 1] * made->shape[i + 1];
+  }
+  DlTensor& tensor = made->managed.tensor;
+  tensor.data = const_cast<float*>(batch.data);
+  tensor.device_type = kept.gpu < 0 ? kDlCpu : kDlCuda;
+  tensor.device_id = std::max(kept.gpu, 0);
+  tensor.ndim = 4;
+  tensor.type_code = shape.is_float() ? kDlFloat : kDlUnsigned;
+  tensor.type_bits = shape.is_float() ? 32 : 8;
+  tensor.type_lanes = 1;
+  tensor.shape = made->shape;
+  tensor.strides = made->strides;
+  made->batch = kept.batch;
+  made->stream = kept.gpu < 0 ? nullptr : stream;
+  made->process = getpid();
+  made->managed.owner = made.get();
+  made->managed.deleter = EndExport;
+  return &made.release()->managed;
 }
 
 }  // namespace
 }  // namespace feedrate
 
-int feedrate_loader_abi() { return 1; }
+int feedrate_loader_abi() { return 2; }
 
 const char* feedrate_error() { return feedrate::last_error.c_str(); }
 
@@ -440,12 +602,12 @@ void feedrate_close(feedrate_loader* loader) {
 }
 
 int64_t feedrate_size(const feedrate_loader* loader) {
-  return loader->loader->source().size();
+  return loader->engine->source().size();
 }
 
 const char* feedrate_names(feedrate_loader* loader, int64_t* bytes) {
   loader->names.clear();
-  const feedrate::Source& source = loader->loader->source();
+  const feedrate::Source& source = loader->engine->source();
   for (int64_t i = 0; i < source.size(); ++i) {
     loader->names += source.name(i);
     loader->names += '\0';
@@ -455,23 +617,22 @@ const char* feedrate_names(feedrate_loader* loader, int64_t* bytes) {
 }
 
 void feedrate_labels(const feedrate_loader* loader, int64_t* labels) {
-  const feedrate::Source& source = loader->loader->source();
+  const feedrate::Source& source = loader->engine->source();
   for (int64_t i = 0; i < source.size(); ++i) labels[i] = source.label(i);
 }
 
 void feedrate_shape(const feedrate_loader* loader, int32_t* shape) {
-  const feedrate::SampleShape& found = loader->loader->shape();
+  const feedrate::SampleShape found = loader->engine->shape();
   shape[0] = found.channels;
   shape[1] = found.height;
   shape[2] = found.width;
-  shape[3] = loader->loader->options().mix.kind != feedrate::MixKind::kNone;
+  shape[3] = loader->options.mix.kind != feedrate::MixKind::kNone;
 }
 
 int64_t feedrate_count(const feedrate_loader* loader, int64_t start) {
   feedrate::EpochShare share = loader->share;
   share.start = start;
-  return share.Count(feedrate_size(loader),
-                     loader->loader->options().batch_size);
+  return share.Count(feedrate_size(loader), loader->options.batch_size);
 }
 
 int feedrate_start(feedrate_loader* loader, int64_t epoch, int64_t start) {
@@ -480,10 +641,7 @@ int feedrate_start(feedrate_loader* loader, int64_t epoch, int64_t start) {
     feedrate::EndEpoch(loader);
     feedrate::EpochShare share = loader->share;
     share.start = start;
-    ASSIGN_OR_RETURN(loader->epoch,
-                     loader->loader->StartShare(loader->loader->options().seed,
-                                                epoch, share));
-    return absl::OkStatus();
+    return loader->engine->Start(epoch, share);
   });
 }
 
@@ -493,8 +651,18 @@ int feedrate_next(feedrate_loader* loader, double seconds,
       [&] { return feedrate::Next(loader, seconds, batch); });
 }
 
-void feedrate_release(void* keep) {
-  delete static_cast<feedrate::KeptBatch*>(keep);
+void feedrate_release(void* keep) { delete static_cast<feedrate::Kept*>(keep); }
+
+void* feedrate_dlpack(const void* keep, void* stream) {
+  return feedrate::MakeExport(*static_cast<const feedrate::Kept*>(keep),
+                              stream);
+}
+
+void feedrate_drop_capsule(void* capsule) {
+  // A consumer has given it another name.
+  if (PyCapsule_IsValid(capsule, feedrate::kDlName) == 0) return;
+  feedrate::EndExport(static_cast<feedrate::DlManagedTensor*>(
+      PyCapsule_GetPointer(capsule, feedrate::kDlName)));
 }
 
 void feedrate_stop(feedrate_loader* loader) {
@@ -506,10 +674,10 @@ int64_t feedrate_faults(feedrate_loader* loader, const char** text) {
   const std::lock_guard<std::mutex> lock(loader->mutex);
   loader->faults.clear();
   int64_t total = loader->earlier_faults;
-  if (loader->epoch != nullptr) {
-    const feedrate::FaultList& faults = loader->epoch->faults();
-    total += faults.total();
-    for (const feedrate::ItemFault& fault : faults.kept()) {
+  const feedrate::FaultList* const faults = loader->engine->faults();
+  if (faults != nullptr) {
+    total += faults->total();
+    for (const feedrate::ItemFault& fault : faults->kept()) {
       absl::StrAppend(&loader->faults, fault.name, ": ", fault.reason, "\n");
     }
   }

@@ -81,6 +81,15 @@ int feedrate_next(feedrate_loader* loader, double seconds,
 // May be called by any thread, also after feedrate_close.
 void feedrate_release(void* keep);
 
+// The batch as a new DLManagedTensor, which holds it until its deleter is
+// called, also after feedrate_release. `stream` is where a consumer of a batch
+// on a GPU works on it, as DLPack gives it; batches are complete, so that it
+// need not wait. After the deleter, the memory is used again once the stream
+// has done what it has to do then.
+void* feedrate_dlpack(const void* keep, void* stream);
+// Destructor of a PyCapsule with a DLManagedTensor that nobody has taken.
+void feedrate_drop_capsule(void* capsule);
+
 // Ends the epoch: workers wait for the next one.
 void feedrate_stop(feedrate_loader* loader);
 

@@ -1,0 +1,51 @@
+// What the C functions need of a loader: on the CPU, or on a GPU.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/loader/batch.h"
+#include "lib/loader/epoch_report.h"
+#include "lib/loader/loader.h"
+#include "lib/loader/source/source.h"
+
+namespace feedrate {
+
+// Not thread-safe, but batches may be released by any thread.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual const Source& source() const = 0;
+  virtual SampleShape shape() const = 0;
+
+  // Starts an epoch, as Loader::StartShare does. REQUIRES: none is under way.
+  virtual absl::Status Start(int64_t epoch, const EpochShare& share) = 0;
+  // True if Next need not wait; waits for that at most `seconds`.
+  virtual bool WaitFor(double seconds) = 0;
+  // Null after the last batch.
+  virtual absl::StatusOr<std::unique_ptr<KeptBatch>> Next() = 0;
+  // Ends the epoch, if one is under way. Returns how many items it could not
+  // use.
+  virtual int64_t End() = 0;
+  // Of the epoch; null if none is under way.
+  virtual const FaultList* faults() const = 0;
+};
+
+// A GPU, and who decodes for it: see lib/loader/cuda/gpu_work.h.
+struct GpuSettings {
+  int device = 0;
+  std::string nvjpeg;
+};
+
+using MakeGpuEngineFn = absl::StatusOr<std::unique_ptr<Engine>> (*)(
+    std::unique_ptr<Source> source, const LoaderOptions& options,
+    const GpuSettings& gpu);
+
+// Set by gpu_engine.cc in a library with CUDA, otherwise null.
+extern MakeGpuEngineFn make_gpu_engine;
+
+}  // namespace feedrate
