@@ -2,18 +2,23 @@
 """Runs our loader for the GPU and DALI's alternately on the same files.
 
     gpu_duel_dali.py --folder=images [--rounds=10] [--seconds=120]
+    gpu_duel_dali.py --folder=images --sides=module,ours,dali --rounds=20
 
-A round of a kind of work is one epoch of each side; who goes first changes from
-round to round. Each epoch is written to --output when it is over, as one line,
-so that the next call with the same --output continues one that was cut off.
-Only rounds with both sides count. At the end it prints, for each kind of work,
-images per second of both sides and the ratio ours / DALI: the geometric mean
-over rounds, with its 95% interval (Student's t of the logarithms).
+A round of a kind of work is one epoch of each side; they go in turn, and
+backwards in every second round. Each epoch is written to --output when it is
+over, as one line, so that the next call with the same --output continues one
+that was cut off. Only rounds with all sides count. At the end it prints, for
+each kind of work, images per second and the ratio of the first side to each
+other one: the geometric mean over rounds, with its 95% interval (Student's t of
+the logarithms).
 
-Both do the same: files to float32 NCHW batches on the device, a crop of 224 or
-a random-resized-crop, flipped half of the time, normalized. DALI decodes with
-device "mixed". Its graph and threads stay between epochs; ours start and end in
-each. --ours and --dali replace the two by commands that answer each line with
+  ours    the C++ loader, by bench_cuda. Its threads start and end in each epoch
+  module  feedrate.Loader with device="cuda" in Python, over the same C++ loader
+  dali    device "mixed". Its graph and threads stay between epochs
+
+All do the same: files to float32 NCHW batches on the device, a crop of 224 or a
+random-resized-crop, flipped half of the time, normalized. --ours, --module and
+--dali replace a side by a command that answers each line with
 {"items":…,"elapsed_s":…}.
 """
 
@@ -35,6 +40,7 @@ _CROP = 224
 # Batches that DALI works ahead.
 _AHEAD = 2
 _WORKS = ("crop", "resized_crop")
+_HERE = pathlib.Path(__file__).resolve()
 # Two-sided 95% of Student's t, by degrees of freedom.
 _T95 = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
@@ -57,43 +63,46 @@ class Side(bench_common.Asked):
             ) from None
 
 
-def summary(works, rounds):
+def summary(works, sides, rounds):
     """Lines about complete rounds: {(work, round): {side: epoch}}."""
     lines = []
     for work in works:
-        pairs = [
-            both
-            for (of, _), both in sorted(rounds.items())
-            if of == work and len(both) == 2
+        complete = [
+            all_sides
+            for (of, _), all_sides in sorted(rounds.items())
+            if of == work and all(side in all_sides for side in sides)
         ]
-        if not pairs:
+        if not complete:
             lines.append(f"{work:14} no round is complete")
             continue
         rates = {
-            side: [b[side]["items"] / b[side]["elapsed_s"] for b in pairs]
-            for side in ("ours", "dali")
+            side: [r[side]["items"] / r[side]["elapsed_s"] for r in complete]
+            for side in sides
         }
-        both = zip(rates["ours"], rates["dali"], strict=True)
-        logs = [math.log(ours / dali) for ours, dali in both]
-        mean = statistics.fmean(logs)
-        text = (
-            f"{work:14} rounds {len(pairs):3}"
-            f"  ours {statistics.fmean(rates['ours']):8.0f}"
-            f"  DALI {statistics.fmean(rates['dali']):8.0f}"
-            f"  ratio {math.exp(mean):.3f}"
-        )
-        if len(logs) > 1:
-            half = (
-                quantile(len(logs) - 1)
-                * statistics.stdev(logs)
-                / math.sqrt(len(logs))
-            )
-            text += (
-                f"  95% {math.exp(mean - half):.3f}"
-                f" to {math.exp(mean + half):.3f}"
-            )
-        lines.append(text)
+        first, *others = sides
+        lines += [
+            f"{work:14} rounds {len(complete):3}"
+            f"  {first} {statistics.fmean(rates[first]):8.0f}"
+            f"  {other} {statistics.fmean(rates[other]):8.0f}"
+            + ratio_text(bench_common.ratios(rates[first], rates[other]))
+            for other in others
+        ]
     return lines
+
+
+def ratio_text(ratios):
+    logs = [math.log(ratio) for ratio in ratios]
+    mean = statistics.fmean(logs)
+    text = f"  ratio {math.exp(mean):.3f}"
+    if len(logs) == 1:
+        return text
+    half = (
+        quantile(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    )
+    return (
+        text
+        + f"  95% {math.exp(mean - half):.3f} to {math.exp(mean + half):.3f}"
+    )
 
 
 def read_rounds(path):
@@ -110,22 +119,32 @@ def commands(flags, work):
         f"--items={flags.items}",
         f"--batch_size={flags.batch_size}",
     ]
-    ours = shlex.split(flags.ours) if flags.ours else [_bench_cuda()]
-    ours += [*common, f"--work={work}", f"--workers={flags.workers}"]
-    if flags.dali:
-        dali = shlex.split(flags.dali)
-    else:
-        dali = [sys.executable, os.path.abspath(__file__), "--side=dali"]
-    dali += [*common, f"--work={work}", f"--threads={flags.threads}"]
-    return {"ours": ours, "dali": dali}
+    common.append(f"--work={work}")
+    workers = f"--workers={flags.workers}"
+    python = [sys.executable, str(_HERE)]
+    given = {
+        side: shlex.split(command)
+        for side in flags.sides
+        if (command := getattr(flags, side))
+    }
+    own = {
+        "ours": lambda: [_bench_cuda()],
+        "module": lambda: [*python, "--side=module"],
+        "dali": lambda: [*python, "--side=dali"],
+    }
+    more = {"dali": f"--threads={flags.threads}"}
+    return {
+        side: [*(given.get(side) or own[side]()), *common]
+        + [more.get(side, workers)]
+        for side in flags.sides
+    }
 
 
 def _bench_cuda():
     """Beside this file in a bundle, else where Bazel leaves it."""
-    here = pathlib.Path(__file__).resolve().parent
     for path in (
-        here / "bin/bench_cuda",
-        here.parent / "bazel-bin/lib/loader/cuda/bench_cuda",
+        _HERE.parent / "bin/bench_cuda",
+        _HERE.parent.parent / "bazel-bin/lib/loader/cuda/bench_cuda",
     ):
         if path.exists():
             return str(path)
@@ -145,7 +164,7 @@ def duel(flags):
         missing = [
             number
             for number in range(flags.rounds)
-            if len(rounds.get((work, number), {})) < 2
+            if not set(flags.sides) <= set(rounds.get((work, number), {}))
         ]
         if not missing or not in_time:
             continue
@@ -159,8 +178,8 @@ def duel(flags):
             if time.monotonic() > deadline:
                 in_time = False
                 break
-            order = ["ours", "dali"] if number % 2 == 0 else ["dali", "ours"]
-            # Both anew, so that they were measured within the same minute.
+            order = flags.sides[:: -1 if number % 2 else 1]
+            # All anew, so that they were measured within the same minute.
             rounds[work, number] = {}
             for name in order:
                 record = {"work": work, "round": number, "side": name}
@@ -170,7 +189,7 @@ def duel(flags):
                     out.write(json.dumps(record) + "\n")
         for side in sides.values():
             side.close()
-    for line in summary(flags.works, rounds):
+    for line in summary(flags.works, flags.sides, rounds):
         print(line, flush=True)
     if not in_time:
         print("time was up; the same command carries on", flush=True)
@@ -248,14 +267,48 @@ def dali_epoch(pipeline, batches, is_first):
     return items
 
 
-def dali_side(flags):
+def jpegs(folder):
     files = sorted(
         str(path)
-        for path in pathlib.Path(flags.folder).rglob("*")
+        for path in pathlib.Path(folder).rglob("*")
         if path.suffix.lower() in (".jpg", ".jpeg")
     )
     if not files:
-        raise SystemExit(f"{flags.folder} has no JPEG files")
+        raise SystemExit(f"{folder} has no JPEG files")
+    return files
+
+
+def module_side(flags):
+    """As a training loop uses it; its step does nothing."""
+    # Beside this file in a bundle, else in the checkout.
+    for place in (_HERE.parent / "python", _HERE.parent.parent / "python"):
+        sys.path.append(str(place))
+    import feedrate
+
+    files = jpegs(flags.folder)
+    resized = "RandomResizedCrop" if flags.work == "resized_crop" else None
+    loader = feedrate.Loader(
+        [files[i % len(files)] for i in range(flags.items)],
+        batch_size=flags.batch_size,
+        crop=_CROP,
+        flip=True,
+        transforms=resized,
+        labels=[0] * flags.items,
+        workers=flags.workers,
+        on_error="fail",
+        device="cuda",
+    )
+    for _ in sys.stdin:
+        begin = time.perf_counter()
+        items = 0
+        for images, _labels in loader:
+            items += len(images)
+        elapsed_s = time.perf_counter() - begin
+        print(json.dumps({"items": items, "elapsed_s": elapsed_s}), flush=True)
+
+
+def dali_side(flags):
+    files = jpegs(flags.folder)
     try:
         pipeline = dali_graph(flags, files)
     except ImportError:
@@ -286,12 +339,18 @@ def parse(arguments):
     parser.add_argument("--workers", type=int, default=max(1, cores - 4))
     parser.add_argument("--threads", type=int, default=cores, help="of DALI")
     parser.add_argument("--works", default=",".join(_WORKS))
-    parser.add_argument("--ours", help="a command in its place")
-    parser.add_argument("--dali", help="a command in its place")
-    parser.add_argument("--side", choices=["dali"], help=argparse.SUPPRESS)
+    parser.add_argument("--sides", default="ours,dali")
+    for side in ("ours", "module", "dali"):
+        parser.add_argument(f"--{side}", help="a command in its place")
+    parser.add_argument(
+        "--side", choices=["module", "dali"], help=argparse.SUPPRESS
+    )
     parser.add_argument("--work", default="crop", help=argparse.SUPPRESS)
     flags = parser.parse_args(arguments)
     flags.works = flags.works.split(",")
+    flags.sides = flags.sides.split(",")
+    if unknown := set(flags.sides) - {"ours", "module", "dali"}:
+        parser.error(f"--sides: unknown: {', '.join(sorted(unknown))}")
     if flags.items < _AHEAD * flags.batch_size:
         parser.error(f"--items must be at least {_AHEAD} times --batch_size")
     # Both sides deliver whole batches alone.
@@ -301,8 +360,8 @@ def parse(arguments):
 
 def main(arguments):
     flags = parse(arguments)
-    if flags.side == "dali":
-        dali_side(flags)
+    if flags.side:
+        {"dali": dali_side, "module": module_side}[flags.side](flags)
         return 0
     duel(flags)
     return 0

@@ -98,6 +98,20 @@ class GpuDuelDaliTest(unittest.TestCase):
         first = [r["side"] for r in self.records()[::2]]
         self.assertEqual(first, ["ours", "dali", "ours", "dali"])
 
+    def test_first_side_against_each_other(self):
+        done = self.duel(
+            "--rounds=2",
+            "--sides=module,ours,dali",
+            f"--module={self.side(0.5)}",
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, "module +1009  ours +504  ratio 2.000")
+        self.assertRegex(done.stdout, "module +1009  dali +336  ratio 3.000")
+        sides = [r["side"] for r in self.records()]
+        self.assertEqual(
+            sides, ["module", "ours", "dali", "dali", "ours", "module"]
+        )
+
     def test_carries_on(self):
         self.duel("--rounds=2")
         # The second round lost its second side, in the middle of a line.
