@@ -7,8 +7,8 @@
 #   copy it there, then: FOLDER/gpu_check.sh, FOLDER/gpu_train.sh
 #
 # bin/, libexec/, lib/ and configs/ are those of a bundle (dev/bundle.sh).
-# Beside them are cuda_bench, the benches of peers, and gpu_duel_dali.py, which
-# needs a python3 with DALI. It has Kornia's wheels if pip can fetch them, and
+# Beside them are cuda_bench, the benches of peers, feedrate.Loader (python/),
+# and gpu_duel_dali.py, which needs a python3 with DALI. It has Kornia's wheels if pip can fetch them, and
 # with PEERS="dali cvcuda" those of DALI and CV-CUDA (about 260 and 130 MB);
 # torchvision is the target's own. BUILT=1 uses what is already built and leaves
 # out the rest. FFmpeg is included for clips, with stand-ins (dev/stand_in.py)
@@ -54,10 +54,13 @@ tests=(//lib/adapters/cuda/kernels:fused_test //lib/adapters/cuda:cuda_adapter_t
 # What gpu_check.sh checks and times the loaders with.
 loader=(//lib/loader/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
   //lib/media:write_synthetic //lib/loader/nvdec:nvdec_check)
+# feedrate.Loader for batches on the GPU.
+module=//lib/loader/python:feedrate_loader
 
 if [[ -z "${BUILT:-}" ]]; then
   "${bazel[@]}" build --config=cuda ${JOBS:+"--jobs=$JOBS"} \
-    "${programs[@]}" "${workers[@]}" "${loader[@]}" "$bench" "${tests[@]}"
+    "${programs[@]}" "${workers[@]}" "${loader[@]}" "$module" "$bench" \
+    "${tests[@]}"
 fi
 rm -rf "$folder"
 mkdir -p "$folder/lib"
@@ -65,6 +68,13 @@ for label in "${programs[@]}" "${loader[@]}"; do add "$label" bin; done
 for label in "${workers[@]}"; do add "$label" libexec; done
 add "$bench" .
 for label in "${tests[@]}"; do add "$label" tests; done
+add "${module/:/:lib}.so" lib
+while IFS= read -r path; do
+  install -D -m 644 "$path" "$folder/$path"
+done < <(repo_files 'python/feedrate/*' python/tests/cases.py \
+  python/tests/gpu_test.py)
+# Where the package looks for its library and configs.
+ln -s ../.. "$folder/python/feedrate/bundle"
 while IFS= read -r file; do
   add_ffmpeg "$file" "$folder/lib"
 done < <(find "$folder" -type f -perm -u+x)

@@ -5,13 +5,13 @@
 #
 #   ./gpu_check.sh [PART...]
 #
-# Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test,
+# Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test, module,
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
 # of these if none is named. Six more run only if they are named: `blur`
 # (kernels that exist twice), `ways` (trainings), `files` (training from
 # files), `paper`, `cvcuda` and `dali` (rows of CV-CUDA and DALI, if their
 # wheels are in WHEELS, by default wheels/); with DUEL_S=N, `dali` also runs
-# gpu_duel_dali.py for N seconds. `paper` runs each config prod_g2_* with
+# gpu_duel_dali.py for N seconds, with feedrate.Loader as a third side. `paper` runs each config prod_g2_* with
 # PAPER_ITEMS (256) for at most PAPER_S seconds in all (480), carries on with
 # its own rows when it is started again, and prints tables for docs/; PAPER
 # names the configs (rgb_micro, ...). The loader's parts take less than 30 s
@@ -210,6 +210,12 @@ loader_test() {
   check loader_test timeout 30 bin/gpu_loader_test
 }
 
+# feedrate.Loader in Python against the CPU's; a few seconds.
+module() {
+  title "feedrate.Loader: batches on the GPU"
+  check module timeout 100 "$python" python/tests/gpu_test.py
+}
+
 # The loader in one process, since sanitizers do not follow a fork: engines,
 # CPU threads, pairs and every kernel of a recipe on a few images.
 loader_sanitizer() {
@@ -375,7 +381,8 @@ dali_duel() {
   local seconds="${DUEL_S:-0}" folder="$dataset" duel
   # Those of the rows before are in the cache.
   if [[ ! -d "$folder" ]]; then folder=cache/feedrate/synthetic/seed1; fi
-  duel=("$made" gpu_duel_dali.py "--folder=$folder" "--items=$images")
+  duel=("$made" gpu_duel_dali.py "--folder=$folder" "--items=$images"
+    --sides=module,ours,dali --rounds=20)
   title "the loaders alternately: ${duel[*]} --seconds=120"
   if ((seconds == 0)); then
     echo "left out; DUEL_S=N runs it for N seconds"
@@ -482,7 +489,7 @@ paper() {
 
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm --format=csv
-for part in "${@:-tests bench peers sanitizer micro torch oom loader_test \
+for part in "${@:-tests bench peers sanitizer micro torch oom loader_test module \
   loader_sanitizer pipeline copy training video nvdec nvdec_sanitizer}"; do
   for one in $part; do "$one"; done
 done
