@@ -224,6 +224,53 @@ TEST(PageMemoryTest, BatchesStartAtALargePage) {
   }
 }
 
+// Like memory of a device: busy until its work is done.
+class WorkingBlock : public MemoryBlock {
+ public:
+  float* data() const override { return nullptr; }
+  void UsedBy(void*) override { busy_ = true; }
+  bool busy() const override { return busy_; }
+  void WaitUntilIdle() override { busy_ = false; }
+
+ private:
+  bool busy_ = false;
+};
+
+class WorkingMemory : public BatchMemory {
+ public:
+  absl::StatusOr<std::unique_ptr<MemoryBlock>> Allocate(size_t) override {
+    ++allocated;
+    return std::make_unique<WorkingBlock>();
+  }
+  int allocated = 0;
+};
+
+TEST(BlockPoolTest, BusyBlocksAreUsedWhenThePoolIsFull) {
+  WorkingMemory memory;
+  BlockPool pool(2);
+  const auto take = [&] { return pool.Take(8, &memory).value(); };
+  std::vector<std::unique_ptr<MemoryBlock>> blocks;
+  for (int i = 0; i < 2; ++i) blocks.push_back(take());
+  const MemoryBlock* const first = blocks[0].get();
+  const MemoryBlock* const second = blocks[1].get();
+  blocks[0]->UsedBy(nullptr);
+  pool.GiveBack(std::move(blocks[0]), 8);
+  // There is room for another: nobody waits for the busy one.
+  auto third = take();
+  EXPECT_EQ(memory.allocated, 3);
+  // One that is idle comes first.
+  pool.GiveBack(std::move(blocks[1]), 8);
+  auto idle = take();
+  EXPECT_EQ(idle.get(), second);
+  // All are busy: the one that was given back first, after its work.
+  idle->UsedBy(nullptr);
+  pool.GiveBack(std::move(idle), 8);
+  const auto waited = take();
+  EXPECT_EQ(waited.get(), first);
+  EXPECT_FALSE(waited->busy());
+  EXPECT_EQ(memory.allocated, 3);
+}
+
 TEST(BoundedQueueTest, KeepsTheOrderAndTheBound) {
   BoundedQueue<int> queue(2);
   EXPECT_TRUE(queue.Push(1));

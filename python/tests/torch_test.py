@@ -37,6 +37,33 @@ class TensorTest(cases.Case):
         self.assertEqual(found, list(range(100)))
         self.assertEqual(cases.ids(images), list(range(8)))
 
+    def test_dlpack(self):
+        """What a GPU's batches are handed out with, in host memory."""
+        source = cases.noisy(20)
+        for dtype, last in (("uint8", False), ("float32", True)):
+            given = {"dtype": dtype, "channels_last": last}
+            wanted = [images for images, _ in self.loader(source, **given)]
+            found = self.loader(source, output="dlpack", **given)
+            kept = []
+            for (images, _), pixels in zip(found, wanted, strict=True):
+                self.assertEqual(images.__dlpack_device__(), (1, 0))
+                self.assertEqual(images.shape, pixels.shape)
+                unused = images.__dlpack__()
+                tensor = torch.from_dlpack(images)
+                array = np.from_dlpack(images)
+                self.assertEqual(tensor.data_ptr(), array.ctypes.data)
+                kept.append(tensor)
+                del images, unused, array
+            # In memory of its own each, although the objects are gone.
+            for tensor, pixels in zip(kept, wanted, strict=True):
+                np.testing.assert_array_equal(tensor.numpy(), pixels)
+        images, _ = next(iter(found))
+        for wrong in ({"copy": True}, {"dl_device": (2, 0)}):
+            with self.assertRaises(BufferError):
+                images.__dlpack__(**wrong)
+        with self.assertRaisesRegex(ValueError, "ambiguous"):
+            images.__dlpack__(stream=0)
+
     def test_channels_last_is_torchs_memory_format(self):
         source = cases.noisy(8)
         for dtype in ("uint8", "float32"):

@@ -175,9 +175,11 @@ absl::StatusOr<GpuRecipe> GpuRecipe::Create(const TransformSpec& spec) {
 
 absl::StatusOr<GpuRecipe> GpuRecipe::Create(const Recipe& given,
                                             const MixOptions& mix) {
-  if (given.channels != 3 || given.mean.empty() || given.std.empty()) {
+  if (given.channels != 3 || given.mean.empty() ||
+      given.mean.size() != given.std.size()) {
     return absl::InvalidArgumentError(
-        "the loader of cuda makes batches of three channels");
+        "the loader of cuda makes batches of three channels, with as many mean "
+        "as std");
   }
   GpuRecipe recipe;
   recipe.mix_ = mix;

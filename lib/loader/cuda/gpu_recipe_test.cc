@@ -15,6 +15,7 @@
 #include "lib/config/transforms.pb.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/cuda/testing/recipe_batches.h"
+#include "lib/loader/loader.h"
 #include "lib/loader/source/source.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/image.h"
@@ -107,6 +108,58 @@ TEST(GpuRecipeTest, PairsAreThoseOfTheCpu) {
 // The CPU rounds to bytes after each step, the launch once.
 TEST(GpuRecipeTest, ThreeAugmentIsThatOfTheCpu) {
   Compare("ThreeAugment", 24, {5, 1});
+}
+
+// A recipe as the Python module gives it, of `native` or of `cuda`.
+LoaderOptions ShuffledOptions(const TransformSpec& flip) {
+  LoaderOptions options;
+  options.recipe.crop = 24;
+  options.recipe.steps = {{{flip}, 0.5}};
+  options.mix.kind = MixKind::kMixup;
+  options.batch_size = 3;
+  options.shuffle = true;
+  options.seed = 9;
+  return options;
+}
+
+TEST(GpuRecipeTest, SharesOfAnEpochAreThoseOfTheCpu) {
+  const std::string folder = TestFolder(kTestFiles);
+  const TransformSpec flip = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
+  const LoaderOptions ours = ShuffledOptions(flip);
+  const auto loader =
+      Loader::Create(
+          FolderSource(folder).value(),
+          ShuffledOptions(RecipeSpec("HorizontalFlip", {"opencv"}, 24)))
+          .value();
+  const GpuRecipe recipe = GpuRecipe::Create(ours.recipe, ours.mix).value();
+  EXPECT_FALSE(recipe.needs_clusters());
+  EpochShare share;
+  share.rank = 1;
+  share.world = 2;
+  constexpr int64_t kEpoch = 4;
+  const auto epoch = loader->StartShare(ours.seed, kEpoch, share).value();
+  for (int64_t number = 0; number < 2; ++number) {
+    const auto kept = epoch->NextKept().value();
+    const LoaderBatch& batch = kept->batch;
+    const MixPlan mix = recipe.DrawPlan(
+        ours.seed, share.rank + number * share.world * ours.batch_size, kEpoch);
+    EXPECT_EQ(mix.own_share, batch.mix.own_share);
+    std::vector<HostImage> images;
+    std::vector<fused::Recipe> recipes;
+    for (int i = 0; i < batch.size; ++i) {
+      images.push_back(ReadTestImage(loader->source(), batch.items[i]));
+      Random random = ItemRandom(ours.seed, batch.items[i], kEpoch);
+      recipes.push_back(
+          recipe.Draw({images[i].height, images[i].width}, &random));
+      const int partner = MixPartner(i, batch.size);
+      recipes[i].mix = MixOfPlan(mix, partner == i ? -1 : partner);
+    }
+    const std::vector<float> wanted(
+        batch.data, batch.data + batch.size * batch.shape.values());
+    const Levels levels = DifferenceOf(
+        wanted, fused::HostRecipe(images, recipes, recipe.batch()));
+    EXPECT_LE(levels.greatest, kEqual.greatest) << "batch " << number;
+  }
 }
 
 TEST(GpuRecipeTest, EveryOneOfTheThreeIsDrawn) {

@@ -16,6 +16,7 @@ namespace feedrate {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Pair;
 
 TEST(BatchQueueTest, PiecesStayWithinABatch) {
   BatchQueue queue(10, 4, 3);
@@ -94,6 +95,42 @@ TEST(BatchQueueTest, BatchesComeInOrderWhenWhole) {
   batch = queue.Next();
   ASSERT_TRUE(batch.ok());
   EXPECT_FALSE(batch->has_value());
+}
+
+TEST(BatchQueueTest, SplitsTheLastBatch) {
+  BatchQueue queue(6, 3, 4, /*paired=*/false, nullptr, /*splits_last=*/true);
+  std::vector<int64_t> positions;
+  while (const auto piece = queue.Take(8)) {
+    for (const int place : piece->places) {
+      positions.push_back(piece->first + place);
+    }
+    queue.Done(*piece);
+  }
+  EXPECT_THAT(positions, ElementsAre(0, 1, 2, 3, 4, 5));
+  std::vector<std::pair<int64_t, int>> batches;
+  for (auto batch = *queue.Next(); batch.has_value(); batch = *queue.Next()) {
+    batches.push_back({batch->first, batch->count});
+  }
+  EXPECT_THAT(batches, ElementsAre(Pair(0, 3), Pair(3, 2), Pair(5, 1)));
+}
+
+TEST(BatchQueueTest, ASlotThatIsGivenBackIsUsedAgain) {
+  BatchQueue queue(4, 2, 1);
+  EXPECT_FALSE(queue.WaitFor(0));
+  const auto first = queue.Take(2);
+  queue.Done(*first);
+  EXPECT_TRUE(queue.WaitFor(0));
+  EXPECT_EQ((*queue.Next())->first, 0);
+  // Otherwise there would be no slot for it.
+  queue.GiveBack();
+  const auto second = queue.Take(2);
+  EXPECT_EQ(second->first, 2);
+  EXPECT_FALSE(queue.WaitFor(0));
+  queue.Done(*second);
+  EXPECT_EQ((*queue.Next())->first, 2);
+  // At the end there is nothing to wait for.
+  EXPECT_TRUE(queue.WaitFor(0));
+  EXPECT_FALSE(queue.Next()->has_value());
 }
 
 TEST(BatchQueueTest, AFailureReachesTheConsumer) {
