@@ -23,8 +23,8 @@ cd "$REPO_ROOT" || exit 1
 release_checks=(dev/checks/bundle_test.sh dev/checks/ci_workflow_test.sh
   dev/checks/paper_smoke_test.sh dev/checks/python_loader_test.sh
   dev/checks/python_mixture_test.sh dev/checks/release_test.sh
-  dev/checks/slurm_test.sh dev/checks/slurm_train_test.sh
-  dev/checks/torch_cells_test.sh)
+  dev/checks/slurm_page_test.sh dev/checks/slurm_test.sh
+  dev/checks/slurm_train_test.sh dev/checks/torch_cells_test.sh)
 
 full=""
 if [[ "${1:-}" == --full ]]; then full=1; fi

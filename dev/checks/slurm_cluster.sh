@@ -2,7 +2,8 @@
 # this machine, in one folder that cluster_stop removes. Needs root, the
 # packages of the group `slurm`, and a machine without a Slurm of its own.
 #
-#   cluster_start FOLDER NODES    waits until all nodes are idle
+#   cluster_start FOLDER NODES [CPUS]  waits until all nodes are idle; each has
+#                                 2 CPUs unless CPUS says otherwise
 #   kill_node NAME                as if its power went: daemon, steps and jobs
 #   start_node NAME
 #   kill_controller, start_controller
@@ -22,7 +23,7 @@ END
 
 cluster_start() {
   cluster="$1"
-  local count="$2" number ports
+  local count="$2" cpus="${3:-2}" number ports
   mkdir -p "$cluster"/{state,spool,munge}
   chmod 755 "$cluster" "$cluster/munge"
   # Slurm's own way for a start to fail: fail_start makes it.
@@ -67,7 +68,7 @@ Prolog=$cluster/prolog
 END
     for number in $(seq "$count"); do
       echo "NodeName=n$number NodeHostname=$(hostname) NodeAddr=127.0.0.1" \
-        "Port=${ports[number]} CPUs=2 RealMemory=64000 State=UNKNOWN"
+        "Port=${ports[number]} CPUs=$cpus RealMemory=64000 State=UNKNOWN"
     done
     echo "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
   } >"$cluster/slurm.conf"
