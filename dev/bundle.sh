@@ -14,9 +14,8 @@
 #     configs/      what the programs read
 #     completions/  for bash, zsh and fish
 #
-# The target provides libc, libstdc++, torch and the NVIDIA driver. FFmpeg has
-# stand-ins for what it is linked to and does not use here (dev/libraries.sh).
-# BUNDLE_DIST names another folder than dist/.
+# The target provides libc, libstdc++, torch and the NVIDIA driver. FFmpeg is one of
+# our own (dev/ffmpeg.sh). BUNDLE_DIST names another folder than dist/.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -161,9 +160,6 @@ main() {
     file=libfeedrate_loader.so
     add_binary "$built/lib/loader/python/$file" "$new/lib/$file" "$new/lib"
   fi
-  for file in "$new"/bin/* "$new"/libexec/worker_*; do
-    if [[ -f "$file" ]]; then add_ffmpeg "$file" "$new/lib"; fi
-  done
   find "$new" -type f \( -perm -u+x -o -name '*.so*' \) \
     -exec dev/older_symbols.py {} +
   rmdir --ignore-fail-on-non-empty "$new/libexec"

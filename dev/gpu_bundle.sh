@@ -8,11 +8,11 @@
 #
 # bin/, libexec/, lib/ and configs/ are those of a bundle (dev/bundle.sh).
 # Beside them are cuda_bench, the benches of peers, feedrate.Loader (python/),
-# and gpu_duel_dali.py, which needs a python3 with DALI. It has Kornia's wheels if pip can fetch them, and
-# with PEERS="dali cvcuda" those of DALI and CV-CUDA (about 260 and 130 MB);
-# torchvision is the target's own. BUILT=1 uses what is already built and leaves
-# out the rest. FFmpeg is included for clips, with stand-ins (dev/stand_in.py)
-# for the codecs and protocols that it is linked to.
+# and gpu_duel_dali.py, which needs a python3 with DALI. It has Kornia's wheels
+# if pip can fetch them, and with PEERS="dali cvcuda" those of DALI and CV-CUDA
+# (about 260 and 130 MB); torchvision is the target's own. BUILT=1 uses what is
+# already built and leaves out the rest. FFmpeg is included for clips
+# (dev/ffmpeg.sh).
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -75,9 +75,6 @@ done < <(repo_files 'python/feedrate/*' python/tests/cases.py \
   python/tests/gpu_test.py)
 # Where the package looks for its library and configs.
 ln -s ../.. "$folder/python/feedrate/bundle"
-while IFS= read -r file; do
-  add_ffmpeg "$file" "$folder/lib"
-done < <(find "$folder" -type f -perm -u+x)
 while IFS= read -r path; do
   install -D -m 644 "$path" "$folder/libexec/${path#lib/adapters/}"
 done < <(repo_files 'lib/adapters/python/*.py' |

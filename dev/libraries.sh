@@ -10,7 +10,6 @@ if [[ "$ARCH" == "$(uname -m)" ]]; then
   bazel=("$REPO_ROOT/dev/bazel.sh")
   built="bazel-bin"
   strip="strip"
-  compiler=g++
 else
   [[ "$ARCH" == "$CROSS_ARCH" ]] ||
     die "ARCH=$ARCH: want $(uname -m) or $CROSS_ARCH"
@@ -19,7 +18,6 @@ else
   strip="$ARCH-linux-gnu-strip"
   sysroot="$("$REPO_ROOT/dev/sysroot.sh")"
   libraries=("${libraries[@]/#/$sysroot}")
-  compiler="$sysroot/cc"
   TORCH_ROOT="${TORCH_ROOT:-$("$REPO_ROOT/dev/torch.sh" "$ARCH")}"
   export TORCH_ROOT
 fi
@@ -30,12 +28,8 @@ of_target='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|nsl)\.so.*'
 of_target+='|lib(stdc\+\+|gcc_s)\.so.*|lib(torch|c10|cuda|cublas|nvidia-|cudart'
 of_target+='|cupti).*)$'
 
-# FFmpeg, and what it really uses of the libraries that it is linked to: zlib,
-# an encoder for synthetic videos, and a decoder of AV1, the one format that it
-# does not decode by itself. libgme is asked what every file is, and answers with
-# a text.
-ffmpeg='^lib(av(codec|format|util)|sw(scale|resample))\.so'
-of_ffmpeg='^lib(z|x264|dav1d|gme)\.so'
+# Those of FFmpeg are built for bundles (dev/ffmpeg.sh).
+ffmpeg='^lib(av(codec|format|util)|swscale)\.so'
 
 # needed FILE: names of the shared libraries that it asks for. Read to the end: a
 # grep that stops at the first match ends readelf, and with it the pipe, by chance.
@@ -63,9 +57,11 @@ find_library() {
 
 # add_library NAME LIB: one library, and the license of the package that owns it.
 add_library() {
-  local path file package
+  local path file package made
   path="$(find_library "$1")"
-  install -m 644 "$path" "$2/$1"
+  made="$path"
+  if [[ "$1" =~ $ffmpeg ]]; then made="$("$REPO_ROOT/dev/ffmpeg.sh" "$ARCH")/$1"; fi
+  install -m 644 "$made" "$2/$1"
   # shellcheck disable=SC2016  # $ORIGIN is for the dynamic linker.
   set_rpath "$2/$1" '$ORIGIN'
   # This machine has the same packages for itself.
@@ -79,37 +75,12 @@ add_library() {
   fi
 }
 
-# add_libraries FILE LIB: those it needs, and theirs. FFmpeg's come last, by
-# add_ffmpeg: what is there by then needs no stand-in.
+# add_libraries FILE LIB: those it needs, and theirs.
 add_libraries() {
   local name
   for name in $(needed "$1"); do
-    if [[ "$name" =~ $of_target || "$name" =~ $ffmpeg || -e "$2/$name" ]]; then
-      continue
-    fi
+    if [[ "$name" =~ $of_target || -e "$2/$name" ]]; then continue; fi
     add_library "$name" "$2"
     add_libraries "$2/$name" "$2"
-  done
-}
-
-# add_ffmpeg FILE LIB: FFmpeg's libraries that FILE needs. Those that FFmpeg is
-# linked to and nothing here uses are stand-ins (dev/stand_in.py).
-add_ffmpeg() {
-  local name user users=()
-  for user in libavcodec.so.59 libavformat.so.59 libavutil.so.57 \
-    libswscale.so.6 libswresample.so.4; do
-    users+=("$(find_library "$user")")
-  done
-  for name in $(needed "$1"); do
-    if [[ "$name" =~ $of_target || -e "$2/$name" ]]; then continue; fi
-    if [[ "$name" =~ $ffmpeg ]]; then
-      add_library "$name" "$2"
-      add_ffmpeg "$2/$name" "$2"
-    elif [[ "$name" =~ $of_ffmpeg ]]; then
-      add_library "$name" "$2"
-    else
-      "$REPO_ROOT/dev/stand_in.py" "$compiler" "$2/$name" \
-        "$(find_library "$name")" "${users[@]}"
-    fi
   done
 }

@@ -51,7 +51,7 @@ expect() {
 
 # run_all ROOT FOLDER: every program of the bundle at FOLDER inside ROOT.
 run_all() {
-  local root="$1" folder="$2" path tool
+  local root="$1" folder="$2" path tool container
   for path in "$root$folder"/bin/*; do
     tool="$(basename "$path")"
     if [[ "$tool" == feedrate ]]; then continue; fi
@@ -69,6 +69,13 @@ run_all() {
     expect '"library":"opencv".*"status":"ok"' "$root" "$folder/bin/micro" \
       "--config=$folder/configs/demo.textproto" --libraries=opencv \
       --transforms=HorizontalFlip --num_items=4
+    # Encodes and decodes with the bundle's FFmpeg.
+    for container in avi mp4; do
+      expect '"library":"ffmpeg".*"status":"ok"' "$root" "$folder/bin/video" \
+        "--config=$folder/configs/native/video_decode.textproto" --num_runs=1 \
+        --libraries=ffmpeg --num_items=1 \
+        --dataset="synthetic:video,n=1,container=$container"
+    done
     [[ -e "$root$folder/libexec/python/server.py" ]] ||
       fail "the bundle has no Python worker"
   fi
