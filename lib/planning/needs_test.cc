@@ -164,7 +164,7 @@ TEST_F(NeedsTest, EveryPaperConfigFitsItsMachine) {
   inputs.set = kAllSets;
   const auto session = PlanSession::Start(inputs);
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_EQ((*session)->configs().size(), 22u);
+  EXPECT_EQ((*session)->configs().size(), 25u);
   const auto quota = (*session)->LoadQuota();
   ASSERT_TRUE(quota.ok()) << quota.status();
   for (const MachineType& machine : quota->quota.machine_types()) {

@@ -151,7 +151,7 @@ test_sets_of_a_folder() {
   local name
   run 0 --config=configs/paper
   has "$err" "configs/paper: planning set paper (12 configs); left out: \
-other_vendor (1), reduced (4), smoke (5); see --set"
+gpu_video (3), other_vendor (1), reduced (4), smoke (5); see --set"
   for name in configs/paper/prod_*.textproto; do cat "$name"; done |
     grep -c '^set: "paper"' | grep -qx 12 || fail "prod_* is not the paper"
   sort "$TEST_TMPDIR/out" >"$TEST_TMPDIR/paper"
@@ -161,8 +161,8 @@ other_vendor (1), reduced (4), smoke (5); see --set"
   run 0 --config=configs/paper/ --set=smoke
   expect_eq "warnings" "$err" ""
   expect_mistake "configs/paper: no config of set \"papre\"; the folder has \
-other_vendor (1), paper (12), reduced (4), smoke (5); choose with --set=NAME, \
-or --set=all" --config=configs/paper --set=papre
+gpu_video (3), other_vendor (1), paper (12), reduced (4), smoke (5); choose with \
+--set=NAME, or --set=all" --config=configs/paper --set=papre
   expect_mistake "--set chooses among the configs of a folder" \
     --config="$DEMO" --set=paper
 }

@@ -190,8 +190,16 @@ TEST(CoveragePlanTest, DaliIsOwedOnlyWhenAskedForAndOnlyDecoding) {
   CoveragePlanOptions options = Options("full-paper");
   options.require_optional_libraries = true;
   std::set<std::string> scopes;
+  std::set<std::string> copied;
+  std::set<std::string> on_host;
   int running = 0;
   for (const Job& job : JobsOf(options)) {
+    if (job.scope().find("batch_copy") != std::string::npos) {
+      copied.insert(job.library());
+    }
+    if (job.hardware_class() == "host_cpu") {
+      on_host.insert(job.library() + " " + job.mode());
+    }
     if (job.library() != "dali") continue;
     scopes.insert(job.scenario() + " " + job.scope());
     running += !job.has_unsupported_reason();
@@ -199,6 +207,8 @@ TEST(CoveragePlanTest, DaliIsOwedOnlyWhenAskedForAndOnlyDecoding) {
   EXPECT_THAT(scopes, ElementsAre("video-16f decode_dataloader_augment"));
   // The matrix maps seven, of which five build.
   EXPECT_EQ(running, 5);
+  EXPECT_THAT(copied, ElementsAre("albumentationsx", "kornia", "torchvision"));
+  EXPECT_THAT(on_host, ElementsAre("albumentationsx pipeline"));
 
   std::vector<std::string> warnings;
   options = Options("ram-reduced");
