@@ -66,6 +66,26 @@ worker() {
   fi
 }
 
+# gpu_worker NAME PATH: of a library on GPUs, which few machines need.
+gpu_worker() {
+  local path="$REPO_ROOT/libexec/worker_$1" output
+  if [[ -e "$REPO_ROOT/MODULE.bazel" ]]; then
+    path="$REPO_ROOT/bazel-bin/lib/$2/worker_$1"
+  fi
+  if [[ ! -e "$path" ]]; then
+    line "worker $1" missing "not in this build" "dev/gpu_bundle.sh makes a$(
+    ) bundle with it, on a machine with nvcc; only rows with device cuda need it"
+    return
+  fi
+  output="$("$path" 2>&1 </dev/null)" || true
+  if [[ "$output" =~ measures\ (.*)\ for\ micro ]]; then
+    line "worker $1" ok "${BASH_REMATCH[1]}"
+  else
+    line "worker $1" missing "${output##*: }" "it needs a torch with CUDA;$(
+    ) name one with TORCH_ROOT"
+  fi
+}
+
 python() {
   local version
   if ! version="$("$FEEDRATE_PYTHON" -c \
@@ -144,6 +164,9 @@ worker null adapters/null
 worker opencv adapters/opencv
 worker ffmpeg adapters/ffmpeg
 worker native loader/worker
+gpu_worker cuda loader/cuda
+gpu_worker nvdec loader/nvdec
+gpu_worker torch adapters/torch
 python
 torch
 machine

@@ -41,7 +41,7 @@ done
 code=0
 table="$(./feedrate doctor)" || code=$?
 expect_eq doctor "$code" "$(grep -q ' broken ' <<<"$table" && echo 2 || echo 0)"
-for check in programs 'worker native' python torch gpu perf memory quiet; do
+for check in programs 'worker native' 'worker cuda' python torch gpu perf memory quiet; do
   grep -q "^$check  " <<<"$table" || fail "doctor does not look at $check"
 done
 
