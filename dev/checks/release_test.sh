@@ -19,7 +19,16 @@ if [[ "$(id -u)" -ne 0 || -z "$mounts" ]]; then
 fi
 dev/setup.sh full
 work="$(mktemp -d)"
-trap 'rm -rf "$work"' EXIT
+# What Bazel has built for the clone is outside of it, and its servers wait for
+# hours.
+clean_up() {
+  if [[ -d "$work/clone" ]]; then
+    "$work/clone/dev/bazel.sh" clean --expunge >/dev/null 2>&1 || true
+    "$work/clone/dev/cross.sh" clean --expunge >/dev/null 2>&1 || true
+  fi
+  rm -rf "$work"
+}
+trap clean_up EXIT
 env="$(dev/python_env.sh dev/locks/gate_schemas.lock)"
 workflow=.github/workflows/release.yml
 "$env/bin/check-jsonschema" --builtin-schema vendor.github-workflows "$workflow" ||
