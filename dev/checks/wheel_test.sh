@@ -1,6 +1,7 @@
 #!/bin/bash
 # Does what a newcomer does: installs the wheel into a fresh virtual environment
-# from a folder of files, and runs feedrate list, doctor, demo and completion.
+# from a folder of files, and runs feedrate list, doctor, demo and completion, and
+# what the first page of the README has: own transforms, and a training loop.
 #
 #   dev/checks/wheel_test.sh           on this machine, with an empty cache
 #   dev/checks/wheel_test.sh --full    and on a bare Debian without a compiler,
@@ -41,6 +42,11 @@ here pip install --quiet --no-index "--find-links=$dist" feedrate
 expect_eq list "$(here feedrate list)" "$("$REPO_ROOT/feedrate" list)"
 expect_eq "python -m" "$(here python -m feedrate plan --version)" \
   "$(here feedrate plan --version)"
+# The extras are those of the page.
+expect_eq extras "$(here python -c 'import importlib.metadata as metadata
+print(*metadata.metadata("feedrate").get_all("Provides-Extra"))')" \
+  "$(sed -n "s/^| \`'feedrate\[\(.*\)]'.*/\1/p" "$REPO_ROOT/docs/install.md" |
+    paste -sd' ')"
 for name in $(here feedrate list); do
   here feedrate "$name" --version >/dev/null || fail "$name does not start"
 done
@@ -70,15 +76,63 @@ page="$work/feedrate_demo/report.html"
 expect_text demo "$work/demo" "$page"
 expect_text page "$page" '<svg'
 
-# The loader needs numpy, of an environment that has it.
-numpy="$("$REPO_ROOT/dev/python_env.sh" \
-  "$REPO_ROOT/configs/requirements/paper/pillow.lock")"
-expect_eq loader "$(here env PYTHONPATH="$(echo "$numpy"/lib/python3*/site-packages)" \
-  python -c 'import feedrate, numpy
+# The rest of the README's first page. numpy is put into the index from an
+# environment that has it, and torch, if there is one, is used where it is.
+# block LANGUAGE N: the README's N-th block in a language.
+block() {
+  awk -v fence="\`\`\`$1" -v wanted="$2" '
+    $0 == fence { inside = ++seen == wanted; next }
+    /^```$/ { inside = 0 }
+    inside' "$REPO_ROOT/README.md"
+}
+locks="$REPO_ROOT/configs/requirements/paper"
+mkdir "$work/index"
+"$("$REPO_ROOT/dev/python_env.sh" "$locks/pillow.lock")/bin/python" - \
+  "$work/index" <<'END'
+import importlib.metadata
+import pathlib
+import re
+import sys
+import zipfile
+
+numpy = importlib.metadata.distribution("numpy")
+tag = re.search("^Tag: (.*)$", numpy.read_text("WHEEL"), re.M)[1]
+path = pathlib.Path(sys.argv[1], f"numpy-{numpy.version}-{tag}.whl")
+with zipfile.ZipFile(path, "w") as wheel:
+    for file in numpy.files:
+        if ".." not in file.parts and file.suffix != ".pyc":
+            wheel.write(file.locate(), str(file))
+END
+block python 1 >"$work/my_transforms.py"
+here env PIP_NO_INDEX=1 PIP_FIND_LINKS="$dist $work/index" \
+  bash -euo pipefail -c "$(block sh 1)" >"$work/own" 2>"$work/own.err" ||
+  fail "your own transforms: $(tail -n 5 "$work/own.err")"
+expect_text "your own transforms" "$work/own" \
+  '^HorizontalFlip  *my_transforms:transforms' '^HorizontalFlip  *opencv' \
+  '^invert  *my_transforms:transforms'
+expect_eq loader "$(here python -c 'import feedrate, numpy
 images = numpy.zeros((5, 40, 40, 3), numpy.uint8)
 with feedrate.Loader(images, batch_size=4, crop=32, output="numpy",
                      transforms="HorizontalFlip", workers=1) as loader:
     print([batch.shape for batch, _ in loader])')" "[(4, 3, 32, 32), (1, 3, 32, 32)]"
+
+made=(--made)
+if [[ "${1:-}" == --full ]]; then made=(); fi
+if torch="$("$REPO_ROOT/dev/python_env.sh" "${made[@]}" "$locks/torch_stack.lock")"; then
+  # Photographs of the demo, in two classes.
+  photographs=("$work"/.cache/feedrate/synthetic/*/*.jpg)
+  mkdir -p "$work/train/a" "$work/train/b"
+  cp "${photographs[@]:0:40}" "$work/train/a"
+  cp "${photographs[@]:40:40}" "$work/train/b"
+  block python 2 >"$work/train.py"
+  here env PYTHONPATH="$(echo "$torch"/lib/python3*/site-packages)" \
+    python train.py >"$work/own" 2>"$work/own.err" ||
+    fail "train.py: $(tail -n 5 "$work/own.err")"
+  expect_text train.py "$work/own" '^epoch 1: loss [0-9]'
+else
+  say "no environment of torch, so train.py was left out; make it with:" \
+    "make envs GROUPS=torch_stack"
+fi
 
 # What does not work is named, with exit 2. Empty, because this machine may have
 # the library too.
