@@ -43,6 +43,8 @@ HWY_INLINE IntVector Times(IntVector v, int32_t factor) {
 
 // The products of the inverse transform for four of the eight columns, in
 // libjpeg's names. z3 and z4 are added in 16 bits, as libjpeg-turbo does.
+// Always initialized as an aggregate: g++ cannot inline the vectors'
+// constructors into a default constructor for Arm.
 struct Products {
   IntVector even2, even3;
   IntVector odd0, odd1, odd2, odd3;
@@ -65,30 +67,25 @@ HWY_INLINE IntVector Pair(ShortVector a, ShortVector b) {
 
 template <bool kUpper>
 HWY_INLINE Products Multiply(const ShortVector* in) {
-  Products p;
-  p.even2 = Pair<kUpper, 4433, 4433 - 15137>(in[2], in[6]);
-  p.even3 = Pair<kUpper, 4433 + 6270, 4433>(in[2], in[6]);
   const ShortVector sum3 = hn::Add(in[7], in[3]);
   const ShortVector sum4 = hn::Add(in[5], in[1]);
   const IntVector z3 = Pair<kUpper, 9633 - 16069, 9633>(sum3, sum4);
   const IntVector z4 = Pair<kUpper, 9633, 9633 - 3196>(sum3, sum4);
-  p.odd0 = hn::Add(Pair<kUpper, 2446 - 7373, -7373>(in[7], in[1]), z3);
-  p.odd1 = hn::Add(Pair<kUpper, 16819 - 20995, -20995>(in[5], in[3]), z4);
-  p.odd2 = hn::Add(Pair<kUpper, -20995, 25172 - 20995>(in[5], in[3]), z3);
-  p.odd3 = hn::Add(Pair<kUpper, -7373, 12299 - 7373>(in[7], in[1]), z4);
-  return p;
+  return {Pair<kUpper, 4433, 4433 - 15137>(in[2], in[6]),
+          Pair<kUpper, 4433 + 6270, 4433>(in[2], in[6]),
+          hn::Add(Pair<kUpper, 2446 - 7373, -7373>(in[7], in[1]), z3),
+          hn::Add(Pair<kUpper, 16819 - 20995, -20995>(in[5], in[3]), z4),
+          hn::Add(Pair<kUpper, -20995, 25172 - 20995>(in[5], in[3]), z3),
+          hn::Add(Pair<kUpper, -7373, 12299 - 7373>(in[7], in[1]), z4)};
 }
 
 #else
 
 template <bool kUpper>
 HWY_INLINE Products Multiply(const ShortVector* in) {
-  Products p;
   const IntVector in2 = Promote<kUpper>(in[2]);
   const IntVector in6 = Promote<kUpper>(in[6]);
   const IntVector turned = Times(hn::Add(in2, in6), 4433);
-  p.even2 = hn::Add(turned, Times(in6, -15137));
-  p.even3 = hn::Add(turned, Times(in2, 6270));
   const IntVector in7 = Promote<kUpper>(in[7]);
   const IntVector in5 = Promote<kUpper>(in[5]);
   const IntVector in3 = Promote<kUpper>(in[3]);
@@ -100,11 +97,12 @@ HWY_INLINE Products Multiply(const ShortVector* in) {
   const IntVector z5 = Times(hn::Add(z3, z4), 9633);
   z3 = hn::Add(Times(z3, -16069), z5);
   z4 = hn::Add(Times(z4, -3196), z5);
-  p.odd0 = hn::Add(Times(in7, 2446), hn::Add(z1, z3));
-  p.odd1 = hn::Add(Times(in5, 16819), hn::Add(z2, z4));
-  p.odd2 = hn::Add(Times(in3, 25172), hn::Add(z2, z3));
-  p.odd3 = hn::Add(Times(in1, 12299), hn::Add(z1, z4));
-  return p;
+  return {hn::Add(turned, Times(in6, -15137)),
+          hn::Add(turned, Times(in2, 6270)),
+          hn::Add(Times(in7, 2446), hn::Add(z1, z3)),
+          hn::Add(Times(in5, 16819), hn::Add(z2, z4)),
+          hn::Add(Times(in3, 25172), hn::Add(z2, z3)),
+          hn::Add(Times(in1, 12299), hn::Add(z1, z4))};
 }
 
 #endif  // HWY_ARCH_X86
@@ -192,7 +190,7 @@ void Idct(const int16_t* HWY_RESTRICT coefficients,
     v[i] = hn::Mul(hn::Load(shorts, coefficients + 8 * i),
                    hn::BitCast(shorts, hn::Load(factor_tag, factors + 8 * i)));
   }
-  const ShortVector first = v[0];
+  [[maybe_unused]] const ShortVector first = v[0];
   IntVector low[8];
   IntVector high[8];
   Butterfly<false>(v, low);
