@@ -50,6 +50,17 @@ double MiddleOf(std::array<double, 5> values) {
   return values[2];
 }
 
+std::optional<int64_t> IdOfPlanes(const float* planes, int height, int width,
+                                  const std::vector<double>& mean,
+                                  const std::vector<double>& std,
+                                  double scale) {
+  return IdOfPicture(height, width, [&](int c, int y, int x) {
+    const float value = planes[(int64_t{c} * height + y) * width + x];
+    const size_t at = c % mean.size();
+    return (value * std[at] + mean[at]) * scale;
+  });
+}
+
 std::string ItemIdJpeg(int64_t id) {
   const std::array<uint8_t, 3> color = ItemIdColor(id);
   Image image(kSide, kSide, 3);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace feedrate {
 
@@ -28,6 +29,12 @@ std::optional<int64_t> IdOfColor(const std::array<double, 3>& color);
 // column.
 template <typename At>
 std::optional<int64_t> IdOfPicture(int height, int width, const At& at);
+
+// The same for planes of floats: (pixel / scale - mean) / std, of which there
+// is one per channel, or one for all.
+std::optional<int64_t> IdOfPlanes(const float* planes, int height, int width,
+                                  const std::vector<double>& mean,
+                                  const std::vector<double>& std, double scale);
 
 // A picture of one color, larger than the crop of any recipe.
 std::string ItemIdJpeg(int64_t id);

@@ -7,6 +7,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/worker.pb.h"
@@ -144,6 +147,23 @@ absl::Status TakeBatches(const EpochCommand& command, int64_t start,
 }
 
 }  // namespace
+
+std::string EpochPosition::ToText() const {
+  return absl::StrCat(seed, " ", epoch, " ", done);
+}
+
+absl::StatusOr<EpochPosition> BeginOf(const EpochCommand& command) {
+  EpochPosition begin{command.seed, command.epoch, 0};
+  if (command.state.empty()) return begin;
+  const std::vector<std::string> words = absl::StrSplit(command.state, ' ');
+  if (words.size() == 3 && absl::SimpleAtoi(words[0], &begin.seed) &&
+      absl::SimpleAtoi(words[1], &begin.epoch) &&
+      absl::SimpleAtoi(words[2], &begin.done) && begin.done >= 0) {
+    return begin;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("state \"", command.state, "\" is not SEED EPOCH SAMPLES"));
+}
 
 absl::StatusOr<EpochReply> TimeEpoch(const EpochCommand& command,
                                      const StartEpoch& start_epoch) {

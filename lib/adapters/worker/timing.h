@@ -78,6 +78,20 @@ class BatchStream {
   virtual absl::Status Finish(EpochReply* reply) = 0;
 };
 
+// Where an epoch of all ranks is: the checkpoint of our loaders.
+struct EpochPosition {
+  uint64_t seed = 0;
+  int64_t epoch = 0;
+  // Samples that all ranks together have delivered.
+  int64_t done = 0;
+
+  std::string ToText() const;
+};
+
+// Where the epoch of a command begins: at its state, if it has one.
+// InvalidArgument if the state is no position.
+absl::StatusOr<EpochPosition> BeginOf(const EpochCommand& command);
+
 using StartEpoch =
     std::function<absl::StatusOr<std::unique_ptr<BatchStream>>()>;
 

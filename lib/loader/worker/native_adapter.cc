@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/adapters/worker/timing.h"
@@ -57,47 +56,15 @@ StorageCounts Since(const StorageCounts& before, StorageCounts now) {
   return now;
 }
 
-// Where an epoch of all ranks is: our checkpoint.
-struct EpochPosition {
-  uint64_t seed = 0;
-  int64_t epoch = 0;
-  // Samples that all ranks together have delivered.
-  int64_t done = 0;
-
-  std::string ToText() const {
-    return absl::StrCat(seed, " ", epoch, " ", done);
-  }
-  // False if `text` is no position.
-  bool Read(const std::string& text) {
-    const std::vector<std::string> words = absl::StrSplit(text, ' ');
-    return words.size() == 3 && absl::SimpleAtoi(words[0], &seed) &&
-           absl::SimpleAtoi(words[1], &epoch) &&
-           absl::SimpleAtoi(words[2], &done) && done >= 0;
-  }
-};
-
-absl::StatusOr<EpochPosition> BeginOf(const EpochCommand& command) {
-  EpochPosition begin{command.seed, command.epoch, 0};
-  if (command.state.empty() || begin.Read(command.state)) return begin;
-  return absl::InvalidArgumentError(
-      absl::StrCat("state \"", command.state, "\" is not SEED EPOCH SAMPLES"));
-}
-
 // The id that each sample shows.
 std::vector<std::optional<int64_t>> IdsOf(const LoaderBatch& batch,
                                           const Recipe& recipe) {
   const SampleShape& shape = batch.shape;
   std::vector<std::optional<int64_t>> ids;
   for (int i = 0; i < batch.size; ++i) {
-    const float* const sample = batch.data + i * shape.values();
-    ids.push_back(IdOfPicture(
-        shape.height, shape.width, [&](int c, int y, int x) -> double {
-          const float value =
-              sample[(int64_t{c} * shape.height + y) * shape.width + x];
-          const size_t at = c % recipe.mean.size();
-          return (value * recipe.std[at] + recipe.mean[at]) *
-                 recipe.input_scale;
-        }));
+    ids.push_back(IdOfPlanes(batch.data + i * shape.values(), shape.height,
+                             shape.width, recipe.mean, recipe.std,
+                             recipe.input_scale));
   }
   return ids;
 }
