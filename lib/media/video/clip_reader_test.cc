@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/files.h"
 #include "lib/media/image.h"
+#include "lib/media/item_ids.h"
 #include "lib/media/video/clips.h"
 #include "lib/media/video/demux.h"
 #include "lib/media/video/frame_rgb.h"
@@ -316,7 +317,9 @@ TEST(SyntheticVideoTest, NamesAreRead) {
   EXPECT_EQ(spec->seed, 9);
   EXPECT_EQ(spec->container, "mp4");
   EXPECT_EQ(ParseSyntheticVideo("synthetic:video")->container, "avi");
-  EXPECT_THAT(Problem("synthetic:rgb"), HasSubstr("only video"));
+  EXPECT_THAT(Problem("synthetic:rgb"), HasSubstr("only video and ids"));
+  EXPECT_THAT(Problem("synthetic:ids,n=5000"), HasSubstr("4096 ids"));
+  EXPECT_THAT(Problem("synthetic:ids,seed=1"), HasSubstr("n and container"));
   EXPECT_THAT(Problem("synthetic:video,n=0"), HasSubstr("n must be"));
   EXPECT_THAT(Problem("synthetic:video,container=gif"),
               HasSubstr("avi or mp4"));
@@ -353,6 +356,31 @@ TEST(SyntheticVideoTest, FilesAreLikeThoseOfUcf101AndAlwaysTheSame) {
     std::vector<uint8_t> rgb((*reader)->FrameBytes());
     ASSERT_TRUE((*reader)->Read({frames - 1}, rgb.data()).ok());
     EXPECT_EQ(ReadPattern({rgb.data(), 240, 320, 3}), frames - 1);
+  }
+}
+
+TEST(SyntheticVideoTest, VideosShowTheirIds) {
+  for (const char* const dataset :
+       {"synthetic:ids", "synthetic:ids,container=mp4"}) {
+    const SyntheticVideoSpec spec = *ParseSyntheticVideo(dataset);
+    for (int64_t id = 0; id < kItemIds; id = 3 * id + 1) {
+      EncodeOptions options = SyntheticVideoOptions(spec, id);
+      options.width = options.height = 96;
+      options.frames = 5;
+      const std::string file = *EncodeVideo(options, 0);
+      const auto reader = *ClipReader::OpenBytes(file, 1);
+      std::vector<uint8_t> rgb(2 * reader->FrameBytes());
+      ASSERT_TRUE(reader->Read({1, 4}, rgb.data()).ok());
+      for (const int frame : {0, 1}) {
+        EXPECT_EQ(IdOfPicture(96, 96,
+                              [&](int c, int y, int x) -> double {
+                                return rgb[frame * reader->FrameBytes() +
+                                           3 * (y * 96 + x) + c];
+                              }),
+                  id)
+            << dataset;
+      }
+    }
   }
 }
 

@@ -72,8 +72,9 @@ absl::StatusOr<std::string> MakeSynthetic(const ClipRequest& request) {
   std::replace(version.begin(), version.end(), '/', '_');
   std::string folder =
       JoinPath(request.cache_folder,
-               absl::StrFormat("synthetic_video/%s_%d_%d_ffmpeg%s",
-                               spec.container, spec.seed, count, version));
+               absl::StrFormat("synthetic_video/%s%s_%d_%d_ffmpeg%s",
+                               spec.ids ? "ids_" : "", spec.container,
+                               spec.seed, count, version));
   RETURN_IF_ERROR(WriteSyntheticVideos(spec, count, folder));
   return folder;
 }

@@ -17,6 +17,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/media/image.h"
+#include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
 #include "lib/media/synthetic_random.h"
@@ -50,7 +51,7 @@ absl::Status ReadParameter(absl::string_view dataset, absl::string_view text,
     }
     return Wrong(dataset, "n must be a whole number above 0");
   }
-  if (parts[0] == "seed") {
+  if (parts[0] == "seed" && !spec->ids) {
     if (absl::SimpleAtoi(parts[1], &spec->seed)) return absl::OkStatus();
     return Wrong(dataset, "seed must be a whole number of 64 bits");
   }
@@ -59,10 +60,14 @@ absl::Status ReadParameter(absl::string_view dataset, absl::string_view text,
     if (parts[1] == "avi" || parts[1] == "mp4") return absl::OkStatus();
     return Wrong(dataset, "container must be avi or mp4");
   }
-  return Wrong(dataset,
-               absl::StrCat("parameter \"", parts[0],
-                            "\" is unknown; n, seed and container are not"));
+  return Wrong(
+      dataset,
+      absl::StrCat("parameter \"", parts[0], "\" is unknown; n",
+                   spec->ids ? "" : ", seed", " and container are not"));
 }
+
+// Frames of a video of one color: more than a clip has.
+constexpr int kIdFrames = 24;
 
 uint64_t SeedOf(const SyntheticVideoSpec& spec, int64_t index) {
   SyntheticRandom seeds(spec.seed);
@@ -76,13 +81,18 @@ absl::StatusOr<SyntheticVideoSpec> ParseSyntheticVideo(
   ASSIGN_OR_RETURN(const std::string id, DatasetId(dataset));
   const std::vector<absl::string_view> parts =
       absl::StrSplit(absl::StripPrefix(id, "synthetic:"), ',');
-  if (parts[0] != "video") {
-    return Wrong(dataset, absl::StrCat("there are no synthetic clips of kind ",
-                                       "\"", parts[0], "\", only video"));
-  }
   SyntheticVideoSpec spec;
+  spec.ids = parts[0] == "ids";
+  if (parts[0] != "video" && !spec.ids) {
+    return Wrong(dataset,
+                 absl::StrCat("there are no synthetic clips of kind \"",
+                              parts[0], "\", only video and ids"));
+  }
   for (size_t i = 1; i < parts.size(); ++i) {
     RETURN_IF_ERROR(ReadParameter(dataset, parts[i], &spec));
+  }
+  if (spec.ids && spec.n > kItemIds) {
+    return Wrong(dataset, absl::StrCat("there are ", kItemIds, " ids"));
   }
   return spec;
 }
@@ -95,6 +105,11 @@ EncodeOptions SyntheticVideoOptions(const SyntheticVideoSpec& spec,
     options.codec = "libx264";
     options.key_interval = 50;
     options.b_frames = 3;
+  }
+  if (spec.ids) {
+    options.frames = kIdFrames;
+    options.color = ItemIdColor(index);
+    return options;
   }
   SyntheticRandom random(SeedOf(spec, index));
   options.frames = random.Between(150, 200);
@@ -132,15 +147,15 @@ int Mirrored(int64_t at, int size) {
   return inside < size ? inside : static_cast<int>(period - 1 - inside);
 }
 
-uint8_t ToByte(int value) {
-  return static_cast<uint8_t>(std::clamp(value, 16, 235));
+uint8_t ToByte(int value, int highest = 235) {
+  return static_cast<uint8_t>(std::clamp(value, 16, highest));
 }
 
 // What synthetic videos show: a camera that moves over a picture, with
 // something moving in front of it.
 class MovingScene {
  public:
-  MovingScene(uint64_t seed, int width, int height);
+  MovingScene(const EncodeOptions& options, uint64_t seed);
 
   // Luma (16 to 235) and chroma of pixel (x, y) of frame `number`.
   struct Yuv {
@@ -151,6 +166,7 @@ class MovingScene {
   Yuv At(int64_t number, int x, int y) const;
 
  private:
+  const std::optional<std::array<uint8_t, 3>> color_;
   const Image picture_;
   const int width_;
   const int height_;
@@ -160,10 +176,11 @@ class MovingScene {
   int thing_speed_;
 };
 
-MovingScene::MovingScene(uint64_t seed, int width, int height)
-    : picture_(SyntheticPixels(seed, 0)),
-      width_(width),
-      height_(height),
+MovingScene::MovingScene(const EncodeOptions& options, uint64_t seed)
+    : color_(options.color),
+      picture_(color_.has_value() ? Image(1, 1, 3) : SyntheticPixels(seed, 0)),
+      width_(options.width),
+      height_(options.height),
       grain_key_(static_cast<uint32_t>(seed * 0x9e3779b1u + 17)) {
   SyntheticRandom random(seed ^ 0x51ed270b4d2a1f3cu);
   // In quarters of a pixel per frame.
@@ -186,17 +203,24 @@ MovingScene::Yuv MovingScene::At(int64_t number, int x, int y) const {
       thing ? 2 * (x - left) + 31 : x + number * speed_x_ / 4;
   const int64_t from_y = thing ? 2 * (y - top) + 7 : y + number * speed_y_ / 4;
   const uint8_t* rgb =
-      picture_.view().row(Mirrored(from_y, picture_.height())) +
-      3 * Mirrored(from_x, picture_.width());
+      color_.has_value()
+          ? color_->data()
+          : picture_.view().row(Mirrored(from_y, picture_.height())) +
+                3 * Mirrored(from_x, picture_.width());
+  // Scenes keep to what they have always been.
+  const int chroma = color_.has_value() ? 240 : 235;
   const int r = rgb[0];
   const int g = rgb[1];
   const int b = rgb[2];
   const uint32_t place =
       static_cast<uint32_t>((number * height_ + y) * width_ + x);
-  const int grain = static_cast<int>(PixelHash(grain_key_, place) % 5) - 2;
+  const int grain =
+      color_.has_value()
+          ? 0
+          : static_cast<int>(PixelHash(grain_key_, place) % 5) - 2;
   return {ToByte(16 + ((66 * r + 129 * g + 25 * b + 128) >> 8) + grain),
-          ToByte(128 + ((-38 * r - 74 * g + 112 * b + 128) >> 8)),
-          ToByte(128 + ((112 * r - 94 * g - 18 * b + 128) >> 8))};
+          ToByte(128 + ((-38 * r - 74 * g + 112 * b + 128) >> 8), chroma),
+          ToByte(128 + ((112 * r - 94 * g - 18 * b + 128) >> 8), chroma)};
 }
 
 constexpr int kFramesPerSecond = 25;
@@ -267,7 +291,7 @@ class MemoryFile {
 class Encoder {
  public:
   Encoder(const EncodeOptions& options, uint64_t seed)
-      : options_(options), scene_(seed, options.width, options.height) {}
+      : options_(options), scene_(options, seed) {}
 
   absl::StatusOr<std::string> Run() {
     RETURN_IF_ERROR(OpenCodec());
@@ -302,13 +326,15 @@ class Encoder {
     codec_->flags |= AV_CODEC_FLAG_BITEXACT;
     const bool is_x264 = options_.codec == "libx264";
     if (is_x264) {
-      av_opt_set(codec_->priv_data, "crf", "23", 0);
+      av_opt_set(codec_->priv_data, "crf",
+                 options_.color.has_value() ? "4" : "23", 0);
       av_opt_set(codec_->priv_data, "preset", "veryfast", 0);
       // On x86-64, one file in ten differed with it.
       av_opt_set(codec_->priv_data, "mbtree", "0", 0);
     } else {
       codec_->flags |= AV_CODEC_FLAG_QSCALE;
-      codec_->global_quality = FF_QP2LAMBDA * 5;
+      codec_->global_quality =
+          FF_QP2LAMBDA * (options_.color.has_value() ? 1 : 5);
     }
     if (options_.container == "mp4" || options_.container == "mov" ||
         options_.container == "mkv") {

@@ -4,7 +4,9 @@
 // its number (clips.h). The same bytes wherever the same FFmpeg runs.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +21,13 @@ struct SyntheticVideoSpec {
   // `avi`: MPEG-4 without B-frames, a key frame every twelve frames. `mp4`:
   // H.264 with B-frames, a key frame every two seconds.
   std::string container = "avi";
+  // Kind `ids`: videos of one color each, which shows their number
+  // (lib/media/item_ids.h), not scenes.
+  bool ids = false;
 };
 
-// Parses `synthetic:video,n=N,seed=S,container=avi|mp4`; everything but the
-// kind is optional.
+// Parses `synthetic:video,n=N,seed=S,container=avi|mp4`, or `synthetic:ids`
+// without a seed; everything but the kind is optional.
 absl::StatusOr<SyntheticVideoSpec> ParseSyntheticVideo(
     absl::string_view dataset);
 
@@ -48,6 +53,8 @@ struct EncodeOptions {
   bool packed = false;
   // The first frames that an edit list leaves out, in `mp4` and `mov`.
   int hidden_frames = 0;
+  // Red, green and blue of all pixels, exact to 3, instead of a scene.
+  std::optional<std::array<uint8_t, 3>> color;
 };
 
 // Encodes a scene drawn by `seed` and returns the file. InvalidArgument when
