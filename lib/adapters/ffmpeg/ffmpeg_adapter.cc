@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -13,9 +14,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/opencv/op.h"
+#include "lib/adapters/worker/epoch_order.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
+#include "lib/media/item_ids.h"
 #include "lib/media/video/clip_reader.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
@@ -104,6 +107,9 @@ class ClipRecipe {
   // and every frame the same crop and the same draw of the transform.
   // InvalidArgument when the file cannot be used.
   absl::Status Load(int64_t item, uint64_t seed, float* out);
+
+  // The id that all frames of a tensor show (lib/media/item_ids.h).
+  std::optional<int64_t> IdOf(const float* tensor) const;
 
  private:
   ClipRecipe(const TransformSpec& spec, const LoaderInput& input, Op op);
@@ -246,6 +252,18 @@ absl::Status ClipRecipe::Load(int64_t item, uint64_t seed, float* out) {
   return absl::OkStatus();
 }
 
+std::optional<int64_t> ClipRecipe::IdOf(const float* tensor) const {
+  std::optional<int64_t> id;
+  for (int i = 0; i < frames(); ++i) {
+    const std::optional<int64_t> shown =
+        IdOfPlanes(tensor + i * values() / frames(), spec_.crop, spec_.crop,
+                   spec_.mean, spec_.std, spec_.input_scale);
+    if (i > 0 && shown != id) return std::nullopt;
+    id = shown;
+  }
+  return id;
+}
+
 using Recipes = std::vector<std::unique_ptr<ClipRecipe>>;
 using Buffers = std::vector<std::vector<float>>;
 
@@ -259,23 +277,44 @@ absl::Status TryLoad(ClipRecipe* recipe, int64_t item, uint64_t seed,
   }
 }
 
-uint64_t SeedOfItem(uint64_t seed, int64_t item) {
-  return seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(item);
+// What a rank takes of an epoch that begins at `begin`.
+EpochShare ShareOf(const LoaderSpec& spec, const EpochPosition& begin) {
+  EpochShare share{begin.done, spec.rank, spec.ranks};
+  if (spec.drop_last) share.tail = EpochShare::Tail::kDrop;
+  return share;
+}
+
+ItemOrder OrderOf(const LoaderSpec& spec, const EpochCommand& command,
+                  const EpochPosition& begin, int64_t items) {
+  const EpochShare share = ShareOf(spec, begin);
+  if (share.world == 1 && share.start == 0) {
+    return ItemOrder(command.first, command.count, items, spec.shuffle,
+                     begin.seed, begin.epoch);
+  }
+  return ItemOrder(share, share.Count(items, spec.batch_size), items,
+                   spec.shuffle, begin.seed, begin.epoch);
 }
 
 class ClipStream : public BatchStream {
  public:
   ClipStream(const LoaderSpec& spec, const EpochCommand& command,
-             const LoaderInput& input, const Recipes& recipes, Buffers* buffers)
+             const EpochPosition& begin, const LoaderInput& input,
+             const Recipes& recipes, Buffers* buffers)
       : spec_(spec),
-        command_(command),
+        wants_ids_(command.ids),
+        begin_(begin),
+        share_(ShareOf(spec, begin)),
         input_(input),
         recipes_(recipes),
         buffers_(*buffers),
         items_(recipes[0]->items()),
-        batches_((command.count + spec.batch_size - 1) / spec.batch_size),
+        order_(OrderOf(spec, command, begin, items_)),
+        splits_(share_.Splits(items_, spec.batch_size) &&
+                order_.count() % spec.batch_size == 0),
+        batches_((order_.count() + spec.batch_size - 1) / spec.batch_size +
+                 (splits_ ? 1 : 0)),
         loaded_(batches_),
-        failed_(command.count) {
+        failed_(order_.count()) {
     for (const std::unique_ptr<ClipRecipe>& recipe : recipes) {
       threads_.emplace_back([this, &recipe] { Work(recipe.get()); });
     }
@@ -298,8 +337,10 @@ class ClipStream : public BatchStream {
       if (size < spec_.batch_size && spec_.drop_last) break;
       const int64_t whole = Compact(batch, size);
       if (whole > 0) {
-        return Batch{whole, whole * recipes_[0]->values() *
-                                static_cast<int64_t>(sizeof(float))};
+        return Batch{
+            whole,
+            whole * recipes_[0]->values() * static_cast<int64_t>(sizeof(float)),
+            IdsOf(batch, whole)};
       }
       // No item of it could be used.
       released_ = next_;
@@ -312,28 +353,51 @@ class ClipStream : public BatchStream {
     Stop();
     *reply->mutable_errors() = faults_.errors();
     reply->set_errors_total(faults_.errors_total());
+    if (wants_ids_) {
+      EpochPosition position = begin_;
+      position.done = share_.StartAfter(next_, items_, spec_.batch_size);
+      reply->set_state(position.ToText());
+    }
     return absl::OkStatus();
   }
 
  private:
+  // The number of a batch's first item. Only the last batch may begin early
+  // (EpochShare::Splits).
+  int64_t StartOf(int64_t batch) const {
+    if (batch == batches_) return order_.count();
+    return splits_ && batch == batches_ - 1 ? order_.count() - 1
+                                            : batch * spec_.batch_size;
+  }
   int64_t SizeOf(int64_t batch) const {
-    return std::min(spec_.batch_size,
-                    command_.count - batch * spec_.batch_size);
+    return StartOf(batch + 1) - StartOf(batch);
+  }
+  int64_t BatchOf(int64_t number) const {
+    return splits_ && number == order_.count() - 1 ? batches_ - 1
+                                                   : number / spec_.batch_size;
   }
   float* PlaceOf(int64_t number) {
-    const int64_t batch = number / spec_.batch_size;
+    const int64_t batch = BatchOf(number);
     return buffers_[batch % buffers_.size()].data() +
-           number % spec_.batch_size * recipes_[0]->values();
+           (number - StartOf(batch)) * recipes_[0]->values();
+  }
+
+  std::vector<std::optional<int64_t>> IdsOf(int64_t batch, int64_t size) {
+    std::vector<std::optional<int64_t>> ids;
+    for (int64_t i = 0; wants_ids_ && i < size; ++i) {
+      ids.push_back(recipes_[0]->IdOf(PlaceOf(StartOf(batch) + i)));
+    }
+    return ids;
   }
 
   // Closes the gaps left by failed items. Returns the number of good items.
   int64_t Compact(int64_t batch, int64_t size) {
     int64_t whole = 0;
     for (int64_t i = 0; i < size; ++i) {
-      const int64_t number = batch * spec_.batch_size + i;
+      const int64_t number = StartOf(batch) + i;
       if (failed_[number]) continue;
       if (whole < i) {
-        std::memcpy(PlaceOf(batch * spec_.batch_size + whole), PlaceOf(number),
+        std::memcpy(PlaceOf(StartOf(batch) + whole), PlaceOf(number),
                     recipes_[0]->values() * sizeof(float));
       }
       ++whole;
@@ -345,9 +409,9 @@ class ClipStream : public BatchStream {
   // none.
   int64_t Take() {
     std::unique_lock<std::mutex> lock(mutex_);
-    if (stopped_ || taken_ == command_.count) return -1;
+    if (stopped_ || taken_ == order_.count()) return -1;
     const int64_t number = taken_++;
-    const int64_t batch = number / spec_.batch_size;
+    const int64_t batch = BatchOf(number);
     const auto room = static_cast<int64_t>(buffers_.size());
     changed_.wait(lock, [&] { return stopped_ || batch < released_ + room; });
     return stopped_ ? -1 : number;
@@ -355,12 +419,13 @@ class ClipStream : public BatchStream {
 
   void Work(ClipRecipe* recipe) {
     for (int64_t number; (number = Take()) >= 0;) {
-      const int64_t item = (command_.first + number) % items_;
-      const absl::Status loaded = TryLoad(
-          recipe, item, SeedOfItem(command_.seed, item), PlaceOf(number));
+      const int64_t item = order_.Item(number);
+      const absl::Status loaded =
+          TryLoad(recipe, item, ItemSeed(begin_.seed, begin_.epoch, item),
+                  PlaceOf(number));
       const std::lock_guard<std::mutex> lock(mutex_);
       if (!loaded.ok()) Fail(number, item, loaded);
-      ++loaded_[number / spec_.batch_size];
+      ++loaded_[BatchOf(number)];
       changed_.notify_all();
     }
   }
@@ -394,11 +459,15 @@ class ClipStream : public BatchStream {
   }
 
   const LoaderSpec& spec_;
-  const EpochCommand command_;
+  const bool wants_ids_;
+  const EpochPosition begin_;
+  const EpochShare share_;
   const LoaderInput& input_;
   const Recipes& recipes_;
   Buffers& buffers_;
   const int64_t items_;
+  const ItemOrder order_;
+  const bool splits_;
   const int64_t batches_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -420,11 +489,11 @@ absl::Status CheckSpec(const LoaderSpec& spec) {
   if (spec.channels != 3) {
     return absl::InvalidArgumentError("clips have three channels");
   }
-  if (!spec.batch_transform.empty() || !spec.ablation.empty() || spec.shuffle ||
+  if (!spec.batch_transform.empty() || !spec.ablation.empty() ||
       spec.scope == kCopyScope) {
     return absl::InvalidArgumentError(
-        "the loader of clips has no batch transforms, ablations, shuffling or "
-        "copies to a device");
+        "the loader of clips has no batch transforms, ablations or copies to a "
+        "device");
   }
   return absl::OkStatus();
 }
@@ -475,8 +544,9 @@ absl::StatusOr<std::unique_ptr<ClipLoader>> ClipLoader::Make(
 }
 
 absl::StatusOr<EpochReply> ClipLoader::RunEpoch(const EpochCommand& command) {
+  ASSIGN_OR_RETURN(const EpochPosition begin, BeginOf(command));
   return TimeEpoch(command, [&] {
-    return std::make_unique<ClipStream>(*spec_.loader, command, input_,
+    return std::make_unique<ClipStream>(*spec_.loader, command, begin, input_,
                                         recipes_, &buffers_);
   });
 }
@@ -485,7 +555,7 @@ absl::StatusOr<Output> ClipLoader::OutputFor(int64_t item, uint64_t seed) {
   ClipRecipe* const recipe = recipes_[0].get();
   output_.resize(recipe->values());
   RETURN_IF_ERROR(TryLoad(recipe, item % recipe->items(),
-                          SeedOfItem(seed, item % recipe->items()),
+                          ItemSeed(seed, 0, item % recipe->items()),
                           output_.data()));
   Output output;
   output.data = output_.data();

@@ -9,6 +9,7 @@
 #include "lib/adapters/worker/child_session.h"
 #include "lib/base/files.h"
 #include "lib/base/unique_fd.h"
+#include "lib/media/item_ids.h"
 #include "lib/media/video/clips.h"
 #include "lib/media/video/synthetic_video.h"
 #include "lib/records/worker.pb.h"
@@ -20,6 +21,8 @@ namespace feedrate {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 std::string VideoFile(const std::string& name) {
   EncodeOptions options;
@@ -148,6 +151,93 @@ TEST_F(ClipLoaderTest, DeliversEveryItemOnce) {
     EXPECT_EQ(reply->errors_total(), 0);
     EXPECT_EQ(reply->bytes_out(), int64_t{12} * 3 * 3 * kCrop * kCrop * 4);
   }
+}
+
+// The ids of each batch of an epoch.
+std::vector<std::vector<int64_t>> IdsOf(const EpochReply& reply) {
+  std::vector<std::vector<int64_t>> ids;
+  for (const BatchCounts& batch : reply.ids()) {
+    ids.emplace_back(batch.list().begin(), batch.list().end());
+  }
+  return ids;
+}
+
+// Nine videos that show which they are.
+class ClipOrderTest : public ClipLoaderTest {
+ protected:
+  ClipOrderTest() {
+    input_.files.clear();
+    for (int i = 0; i < kClips; ++i) {
+      EncodeOptions options;
+      options.width = 96;
+      options.height = 96;
+      options.frames = 5;
+      options.color = ItemIdColor(i);
+      const std::string path =
+          ::testing::TempDir() + "/clip_order_" + std::to_string(i) + ".avi";
+      EXPECT_TRUE(
+          WriteFileAtomically(path, EncodeVideo(options, i).value()).ok());
+      input_.files.push_back({path, 1, {0, 4}});
+    }
+    spec_.loader->shuffle = true;
+    command_.seed = 3;
+    command_.count = kClips;
+    command_.ids = true;
+  }
+  EpochReply Run() {
+    const absl::StatusOr<EpochReply> reply = Make()->RunEpoch(command_);
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->unreadable(), 0);
+    return *reply;
+  }
+
+  static constexpr int kClips = 9;
+  EpochCommand command_;
+};
+
+TEST_F(ClipOrderTest, EachEpochHasAnOrderOfItsOwn) {
+  const std::vector<std::vector<int64_t>> first = IdsOf(Run());
+  ASSERT_THAT(first, SizeIs(5));
+  std::vector<int64_t> all;
+  for (const std::vector<int64_t>& batch : first) {
+    all.insert(all.end(), batch.begin(), batch.end());
+  }
+  EXPECT_THAT(all, UnorderedElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8));
+  spec_.loader->workers = 1;
+  EXPECT_EQ(IdsOf(Run()), first);
+  command_.epoch = 1;
+  EXPECT_NE(IdsOf(Run()), first);
+}
+
+TEST_F(ClipOrderTest, RanksShareAnEpochAndHaveAsManyBatches) {
+  // Five clips and four: a batch of two is split.
+  std::vector<int64_t> all;
+  spec_.loader->ranks = 2;
+  for (const int rank : {0, 1}) {
+    spec_.loader->rank = rank;
+    const std::vector<std::vector<int64_t>> ids = IdsOf(Run());
+    EXPECT_THAT(ids, SizeIs(3)) << rank;
+    for (const std::vector<int64_t>& batch : ids) {
+      all.insert(all.end(), batch.begin(), batch.end());
+    }
+  }
+  EXPECT_THAT(all, UnorderedElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8));
+}
+
+TEST_F(ClipOrderTest, AnInterruptedEpochContinues) {
+  std::vector<std::vector<int64_t>> whole = IdsOf(Run());
+  command_.batches = 2;
+  const EpochReply before = Run();
+  EXPECT_THAT(IdsOf(before), SizeIs(2));
+  EXPECT_EQ(before.state(), "3 0 4");
+  command_.batches = 0;
+  command_.state = before.state();
+  const std::vector<std::vector<int64_t>> after = IdsOf(Run());
+  whole.erase(whole.begin(), whole.begin() + 2);
+  EXPECT_EQ(after, whole);
+  command_.state = "4 batches";
+  EXPECT_THAT(std::string(Make()->RunEpoch(command_).status().message()),
+              HasSubstr("is not SEED EPOCH SAMPLES"));
 }
 
 TEST_F(ClipLoaderTest, TheLastBatchMayBeDropped) {
