@@ -129,6 +129,8 @@ opencv="$(dev/python_env.sh "$locks/albumentationsx.lock")/bin/python3"
 follow "$opencv" '## Decoders and mixtures' '## end'
 expect "$work/examples/clips.jsonl" '"library":"my_decoder:decode"' \
   '"status":"ok"' '"label":"equivalent"' '"wrong_frames":0'
+expect "$work/examples/clip_audits.jsonl" '"library":"my_decoder:make_loader"' \
+  '"verdict":"pass"' '"reason":"no mechanism"'
 expect "$work/examples/mixtures.jsonl" '"library":"my_mixture:make_mixture"' \
   '"status":"ok"' '"batches":20'
 

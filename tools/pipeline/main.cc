@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
@@ -21,6 +20,7 @@
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
 #include "lib/runner/data/store_data.h"
+#include "lib/runner/loader/audit_flags.h"
 #include "lib/runner/loader/loader_report.h"
 #include "lib/runner/loader/loader_row.h"
 #include "lib/runner/loader/loader_work.h"
@@ -38,12 +38,6 @@ DEFINE_string(on_error, "skip",
 DEFINE_bool(
     diagnose, false,
     "report where the time goes, by running epochs with parts left out");
-DEFINE_bool(audit, false,
-            "measure nothing; instead check what loaders deliver: each item "
-            "once, order, ranks, resume; docs/audit.md explains it");
-DEFINE_string(soak, "",
-              "DURATION: with --audit, also run epochs for this long, such as "
-              "10m, and report whether memory grows");
 DEFINE_bool(connection_efficiency, true,
             "for data in a store, also measure a single connection for "
             "comparison, for up to 2 s per job");
@@ -91,8 +85,8 @@ ToolInfo Info() {
       "pipeline --config=configs/loaders.textproto --audit --soak=10m",
       "pipeline --make_shards=shards --dataset=s3://bucket/prefix",
   };
-  info.flag_files = {"tools/pipeline/main.cc", kRunFlagsFile, kStoreFlagsFile,
-                     kOverrideFlagsFile};
+  info.flag_files = {"tools/pipeline/main.cc", kAuditFlagsFile, kRunFlagsFile,
+                     kStoreFlagsFile, kOverrideFlagsFile};
   return info;
 }
 
@@ -109,18 +103,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   loader.diagnose = FLAGS_diagnose;
   loader.worker_efficiency = FLAGS_worker_efficiency;
   loader.connection_efficiency = FLAGS_connection_efficiency;
-  if (!FLAGS_soak.empty()) {
-    absl::Duration soak;
-    if (!absl::ParseDuration(FLAGS_soak, &soak) ||
-        soak <= absl::ZeroDuration()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--soak: \"", FLAGS_soak, "\" is no duration; write 90s or 10m"));
-    }
-    if (!FLAGS_audit) {
-      return absl::InvalidArgumentError("--soak is a part of --audit; add it");
-    }
-    loader.soak_s = absl::ToDoubleSeconds(soak);
-  }
+  RETURN_IF_ERROR(ApplyAuditFlags(&options, &loader));
   options.modes = {MakeLoaderMode(loader)};
   ASSIGN_OR_RETURN(options.open_remote, OpenStoresByFlags());
   // With a random crop per item there is nothing to compare.
@@ -128,13 +111,6 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   if (options.verify && !options.source.config.empty() &&
       !overrides.params_profile.has_value()) {
     overrides.params_profile = "matched";
-  }
-  options.audit = FLAGS_audit;
-  // Jobs name their data themselves.
-  if (FLAGS_audit &&
-      (!options.source.config.empty() || overrides.subjects.has_value()) &&
-      !overrides.dataset.has_value()) {
-    overrides.dataset = "synthetic:ids";
   }
   return options;
 }

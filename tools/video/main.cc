@@ -13,6 +13,7 @@
 #include "lib/media/video/load_clips.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
+#include "lib/runner/loader/audit_flags.h"
 #include "lib/runner/loader/loader_work.h"
 #include "lib/runner/micro/transform_work.h"
 
@@ -29,7 +30,9 @@ ToolInfo Info() {
       "and row records. Mode decode opens video files and decodes clips of 16\n"
       "frames; mode micro runs one transform at a time on decoded clips; mode\n"
       "pipeline goes from files to batches. Every decoder is asked for the\n"
-      "same frames, and its output is compared with FFmpeg's.";
+      "same frames, and its output is compared with FFmpeg's. --audit checks\n"
+      "what loaders of clips deliver instead, and writes audit records; it\n"
+      "exits with 3 if a loader has a fault.";
   info.examples = {
       "video --config=configs/native/video_decode.textproto",
       "video --config=configs/native/video_decode.textproto "
@@ -38,14 +41,20 @@ ToolInfo Info() {
       "--transforms=HorizontalFlip",
       "plan --config=configs/paper/gcp_g2_video_smoke.textproto --device=cpu | "
       "video --dataset=ucf101",
+      "video --config=configs/native/video_pipeline_cpu.textproto "
+      "--libraries=ffmpeg --audit",
   };
-  info.flag_files = {kRunFlagsFile, kOverrideFlagsFile};
+  info.flag_files = {kAuditFlagsFile, kRunFlagsFile, kOverrideFlagsFile};
   return info;
 }
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("video"));
-  options.modes = {MakeTransformMode(), MakeLoaderMode(LoaderOptions())};
+  LoaderOptions loader;
+  RETURN_IF_ERROR(ApplyAuditFlags(&options, &loader));
+  // Without --audit, a subject is a decoder.
+  if (options.audit) options.source.subject_config = "clip_loaders";
+  options.modes = {MakeTransformMode(), MakeLoaderMode(loader)};
   options.clips = {LoadClips, DecodeLimit};
   return RunJobs(options);
 }

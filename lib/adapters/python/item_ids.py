@@ -1,7 +1,8 @@
 """Reads which items the pictures of a batch show, whatever loader made it.
 
 lib/media/item_ids.h describes the colors; `--dataset=synthetic:ids` has the
-files. Works on anything that numpy can read: NCHW or NHWC, uint8 or float.
+files. Works on anything that numpy can read: NCHW or NHWC, uint8 or float, and
+clips of them: NTCHW, NTHWC or NCTHW. All frames of a clip must show its id.
 
     for batch in loader:
         ids, unreadable = reader.read(batch)
@@ -33,6 +34,12 @@ class Reader:
         """The ids of a batch's items in order, without those of items that
         show none, and the number of these."""
         batch = np.asarray(batch)
+        frames = 1
+        if batch.ndim == 5:
+            if batch.shape[1] == 3 and batch.shape[2] != 3:
+                batch = np.moveaxis(batch, 1, 2)
+            frames = batch.shape[1]
+            batch = batch.reshape(-1, *batch.shape[2:])
         colors = _colors_of(batch)
         if np.issubdtype(batch.dtype, np.integer):
             self._form = _PIXELS
@@ -44,6 +51,8 @@ class Reader:
             ids = found[best]
         else:
             ids = _decode(colors, self._form)
+        ids = ids.reshape(-1, frames)
+        ids = np.where((ids == ids[:, :1]).all(axis=1), ids[:, 0], -1)
         readable = ids[ids >= 0]
         return readable.tolist(), len(ids) - len(readable)
 
@@ -61,7 +70,9 @@ def _check(item):
 def _colors_of(batch):
     """(items, 3): the middle of five points around the center."""
     if batch.ndim != 4:
-        raise ValueError(f"a batch has 4 dimensions, not {batch.ndim}")
+        raise ValueError(
+            f"a batch has 4 dimensions, of clips 5, not {batch.ndim}"
+        )
     if batch.shape[3] in (3, 9) and batch.shape[1] not in (3, 9):
         batch = batch.transpose(0, 3, 1, 2)
     _, _, height, width = batch.shape

@@ -36,6 +36,19 @@ class ItemIdsTest(unittest.TestCase):
         ):
             self.assertEqual(item_ids.Reader().read(batch), (ids, 0))
 
+    def test_reads_clips(self):
+        ids = [5, 4095, 0, 77]
+        clips = np.repeat(pictures(ids)[:, None], 4, axis=1)
+        for batch in (
+            clips,
+            clips.transpose(0, 1, 4, 2, 3),
+            clips.transpose(0, 4, 1, 2, 3) / 255,
+        ):
+            self.assertEqual(item_ids.Reader().read(batch), (ids, 0))
+        # A frame of another clip.
+        clips[1, 3] = clips[0, 0]
+        self.assertEqual(item_ids.Reader().read(clips), ([5, 0, 77], 1))
+
     def test_a_corner_without_picture_does_not_matter(self):
         images = pictures([9])
         images[:, :6, :6] = 0

@@ -256,9 +256,12 @@ absl::StatusOr<JobList> LoadJobList(const JobSource& given,
   // What a subject needs beside its name is in a config of its own.
   if (source.config.empty() && source.jobs == "-" &&
       source.overrides.subjects.has_value()) {
-    source.config =
-        JoinPath(catalogue.configs_dir(),
-                 absl::StrCat("subjects/", source.tool, ".textproto"));
+    source.config = JoinPath(
+        catalogue.configs_dir(),
+        absl::StrCat(
+            "subjects/",
+            source.subject_config.empty() ? source.tool : source.subject_config,
+            ".textproto"));
   }
   ASSIGN_OR_RETURN(JobList list, source.config.empty()
                                      ? ReadJobs(source)

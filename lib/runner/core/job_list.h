@@ -29,6 +29,9 @@ struct JobSource {
   // File with jobs; `-` is standard input. With a config, keeps only the
   // planned jobs that are also in this file, unless it is `-`.
   std::string jobs = "-";
+  // The file in configs/subjects/ that subjects are planned from if there is
+  // neither a config nor a file with jobs. Empty means that of the tool.
+  std::string subject_config;
   Overrides overrides;
 };
 

@@ -124,7 +124,8 @@ class JobMode {
   virtual absl::StatusOr<Audit> AuditJob(const RunContext& /*context*/,
                                          const Job& /*job*/,
                                          const JobPolicy& /*policy*/) {
-    return absl::UnimplementedError("only loaders are audited");
+    return absl::InvalidArgumentError(
+        "only loaders are audited; name a config of mode pipeline");
   }
   // Called for each row before it is written. An error ends the run, and the
   // row is not written.

@@ -53,15 +53,14 @@ class LoaderAudit {
   using Child = std::unique_ptr<MeasuredChild>;
 
   absl::Status SetSpec() {
-    ASSIGN_OR_RETURN(spec_, LoaderSpecOfJob(context_.catalogue, job_));
+    ASSIGN_OR_RETURN(spec_,
+                     LoaderSpecOfInput(context_.catalogue, job_, input_));
     if (!spec_.batch_transform.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat(job_.transform(),
                        " mixes items; audit with a transform that keeps "
                        "colors, such as HorizontalFlip"));
     }
-    spec_.source = input_.source;
-    if (input_.remote != nullptr) spec_.store = input_.remote->Fields();
     spec_.on_error = "fail";
     spec_.shuffle = true;
     spec_.drop_last = false;
@@ -109,6 +108,11 @@ class LoaderAudit {
   }
 
   std::string NameOfItem(int64_t item) const {
+    // Clips.
+    if (input_.files == nullptr && input_.paths != nullptr &&
+        item < static_cast<int64_t>(input_.paths->size())) {
+      return BaseName((*input_.paths)[item]);
+    }
     const bool is_file =
         input_.files != nullptr && input_.files->source != "shards" &&
         item < static_cast<int64_t>(input_.files->files.size());

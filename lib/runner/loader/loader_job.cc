@@ -220,6 +220,12 @@ absl::StatusOr<const LoaderInputs::Loaded*> LoaderInputs::Load(const Job& job) {
   return known.get();
 }
 
+std::string LoaderInputs::FolderOf(
+    const std::vector<std::string>& paths) const {
+  return dataset_.empty() || IsSynthetic(dataset_) ? ParentFolder(paths[0])
+                                                   : dataset_;
+}
+
 absl::StatusOr<LoaderInputs::Input> LoaderInputs::GetClips(const Job& job) {
   Input input;
   ASSIGN_OR_RETURN(input.decoded, corpora_->Get(job));
@@ -235,6 +241,7 @@ absl::StatusOr<LoaderInputs::Input> LoaderInputs::GetClips(const Job& job) {
     }
   }
   input.paths = &paths;
+  input.folder = FolderOf(paths);
   return input;
 }
 
@@ -260,12 +267,20 @@ absl::StatusOr<LoaderInputs::Input> LoaderInputs::Get(const Job& job) {
     input.remote = remote_;
   } else {
     input.paths = &loaded->paths;
-    input.folder = dataset_.empty() || IsSynthetic(dataset_)
-                       ? ParentFolder(loaded->paths[0])
-                       : dataset_;
+    input.folder = FolderOf(loaded->paths);
   }
   ASSIGN_OR_RETURN(input.items, ItemsOfEpoch(job, loaded->opened.items));
   return input;
+}
+
+absl::StatusOr<LoaderSpec> LoaderSpecOfInput(const Catalogue& catalogue,
+                                             const Job& job,
+                                             const LoaderInputs::Input& input) {
+  ASSIGN_OR_RETURN(LoaderSpec spec, LoaderSpecOfJob(catalogue, job));
+  spec.source = input.source;
+  if (input.remote != nullptr) spec.store = input.remote->Fields();
+  if (IsSubject(job.library())) spec.settings["dataset"] = input.folder;
+  return spec;
 }
 
 absl::StatusOr<std::string> ItemBytes(const LoaderInputs::Input& input,

@@ -85,6 +85,8 @@ class LoaderInputs {
   Kind KindOf(const Job& job) const;
   absl::StatusOr<FileSet> Files(const Job& job, Kind kind) const;
   absl::StatusOr<Input> GetClips(const Job& job);
+  // The folder of the data set that has these files.
+  std::string FolderOf(const std::vector<std::string>& paths) const;
   absl::StatusOr<const Loaded*> Load(const Job& job);
 
   const Catalogue& catalogue_;
@@ -98,6 +100,12 @@ class LoaderInputs {
   // Keyed by the run's list of files with clips.
   std::map<const void*, std::vector<std::string>> clip_paths_;
 };
+
+// LoaderSpecOfJob for a job that reads `input`: with its source, and where a
+// subject finds it.
+absl::StatusOr<LoaderSpec> LoaderSpecOfInput(const Catalogue& catalogue,
+                                             const Job& job,
+                                             const LoaderInputs::Input& input);
 
 // The bytes of item `i`. REQUIRES: input.files is set.
 absl::StatusOr<std::string> ItemBytes(const LoaderInputs::Input& input,

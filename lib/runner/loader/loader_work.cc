@@ -153,10 +153,7 @@ absl::Status LoaderWork::GetInput() {
   const TimeAccount::Entry entry(context_.account, Spending::kMedia);
   ASSIGN_OR_RETURN(input_, inputs_->Get(job_));
   dataset_ = input_.dataset;
-  ASSIGN_OR_RETURN(spec_, LoaderSpecOfJob(context_.catalogue, job_));
-  spec_.source = input_.source;
-  if (input_.remote != nullptr) spec_.store = input_.remote->Fields();
-  if (IsSubject(job_.library())) spec_.settings["dataset"] = input_.folder;
+  ASSIGN_OR_RETURN(spec_, LoaderSpecOfInput(context_.catalogue, job_, input_));
   spec_.on_error = options_.on_error;
   ASSIGN_OR_RETURN(epochs_, EpochPolicyOfJob(job_));
   return absl::OkStatus();

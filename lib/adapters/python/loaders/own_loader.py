@@ -15,6 +15,7 @@ import pickle
 import random
 import sys
 
+import clips
 import numpy as np
 import worker_files
 from loaders import processes
@@ -64,8 +65,8 @@ def leaves(batch):
 
 
 def items_of(batch):
-    """How many images are in a batch: of an array with four dimensions the
-    first; a list of images has one each."""
+    """How many images or clips are in a batch: of an array with four or five
+    dimensions the first; a list of images has one each."""
     arrays = list(leaves(batch))
     if not arrays:
         if isinstance(batch, (list, tuple)):
@@ -82,9 +83,9 @@ def bytes_of(batch):
 
 
 def pictures_of(batch):
-    """The images of a batch as one array, for audits."""
+    """The images or clips of a batch as one array, for audits."""
     arrays = [np.asarray(one) for one in leaves(batch)]
-    many = [one for one in arrays if one.ndim == 4]
+    many = [one for one in arrays if one.ndim in (4, 5)]
     return many[0] if many else np.stack([a for a in arrays if a.ndim == 3])
 
 
@@ -104,9 +105,13 @@ class Loader:
         self._spec = spec
         self.forks = spec.workers > 0
         self._stages = Stages(spec.workers)
+        frames = clips.frames_of(command) and [
+            frames for _, frames in clips.read_list(fd)
+        ]
         self._offered = {
             "dataset": spec.settings.get("dataset", ""),
             "files": read_list(fd),
+            **({"frames": frames} if frames else {}),
             "workers": spec.workers,
             "num_workers": spec.workers,
             "batch_size": spec.batch_size,
