@@ -23,7 +23,7 @@ def decode(path, frames):
 
 class Clips:
     def __init__(self, files, frames, batch_size, seed):
-        self.clips = list(zip(files, frames))
+        self.clips = list(zip(files, frames, strict=True))
         self.batch_size, self.random = batch_size, random.Random(seed)
 
     def __iter__(self):
