@@ -1,0 +1,42 @@
+// For any bytes, reading a Parquet file ends, stays within its memory, and
+// gives columns with as many rows as the file has, or a reason. The same bytes
+// as a Snappy block end too.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "absl/strings/string_view.h"
+#include "lib/storage/parquet/parquet.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
+  feedrate::UnpackSnappy(bytes, size > 0 ? data[0] & 0x7f : 0).IgnoreError();
+  const auto file = feedrate::ParquetFile::Parse(bytes);
+  if (!file.ok()) {
+    if (file.status().message().empty()) std::abort();
+    return 0;
+  }
+  for (const char* const name : {"number", "float", "double", "yes", "text",
+                                 "list", "texts", "image/bytes"}) {
+    const auto column = file->Read(name);
+    if (!column.ok()) {
+      if (column.status().message().empty()) std::abort();
+      continue;
+    }
+    const auto values =
+        static_cast<int64_t>(column->integers.size() + column->numbers.size() +
+                             column->texts.size());
+    if (column->begins.empty()) {
+      if (values != file->rows()) std::abort();
+      continue;
+    }
+    if (static_cast<int64_t>(column->begins.size()) != file->rows() + 1 ||
+        column->begins.front() != 0 || column->begins.back() != values) {
+      std::abort();
+    }
+    for (size_t i = 1; i < column->begins.size(); ++i) {
+      if (column->begins[i - 1] > column->begins[i]) std::abort();
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,110 @@
+#include "lib/storage/parquet/parquet.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/files.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Of lib/storage/parquet/write_parquet.py.
+constexpr int kRows = 20;
+
+std::string Bytes(const std::string& name) {
+  const auto bytes = ReadFile(absl::StrCat(
+      "lib/storage/parquet/parquet_fuzz_corpus/", name, ".parquet"));
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  return bytes.value_or("");
+}
+
+class ParquetTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ParquetTest, HasTheValuesThatPyarrowWrote) {
+  const std::string bytes = Bytes(GetParam());
+  const auto file = ParquetFile::Parse(bytes);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_EQ(file->rows(), kRows);
+  const auto number = file->Read("number");
+  const auto floats = file->Read("float");
+  const auto doubles = file->Read("double");
+  const auto yes = file->Read("yes");
+  const auto text = file->Read("text");
+  const auto list = file->Read("list");
+  const auto texts = file->Read("texts");
+  const auto images = file->Read("image/bytes");
+  for (const auto* column :
+       {&number, &floats, &doubles, &yes, &text, &list, &texts, &images}) {
+    ASSERT_TRUE(column->ok()) << column->status();
+  }
+  EXPECT_THAT(number->begins, IsEmpty());
+  ASSERT_THAT(list->begins, SizeIs(kRows + 1));
+  ASSERT_THAT(texts->begins, SizeIs(kRows + 1));
+  for (int i = 0; i < kRows; ++i) {
+    EXPECT_EQ(number->integers[i], i / 3);
+    EXPECT_EQ(floats->numbers[i], i / 8.0);
+    EXPECT_EQ(doubles->numbers[i], i / 3.0);
+    EXPECT_EQ(yes->integers[i], i % 3 == 0 ? 1 : 0);
+    EXPECT_EQ(text->texts[i], absl::StrCat("text ", i % 4));
+    EXPECT_EQ(list->begins[i], 3 * i);
+    for (int j = 0; j < 3; ++j) {
+      EXPECT_EQ(list->numbers[3 * i + j], i + j / 4.0);
+    }
+    EXPECT_EQ(texts->begins[i + 1] - texts->begins[i], i % 3);
+    EXPECT_EQ(images->texts[i], std::string({static_cast<char>(i), 0}));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, ParquetTest,
+                         ::testing::Values("snappy", "plain", "groups",
+                                           "pages"));
+
+TEST(ParquetTest, SaysWhatIsNotSupported) {
+  const std::string gzip = Bytes("gzip");
+  const auto packed = ParquetFile::Parse(gzip);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  EXPECT_THAT(packed->Read("number").status().message(),
+              HasSubstr("column number is compressed by another method"));
+  const std::string delta = Bytes("delta");
+  const auto coded = ParquetFile::Parse(delta);
+  ASSERT_TRUE(coded.ok()) << coded.status();
+  EXPECT_THAT(coded->Read("number").status().message(),
+              HasSubstr("has the encoding 5"));
+  EXPECT_TRUE(coded->Read("text").ok());
+  EXPECT_THAT(coded->Read("none").status().message(),
+              HasSubstr("has no column none; it has number, float"));
+  EXPECT_THAT(coded->Read("image/path").status().message(),
+              HasSubstr("has no value in row 0"));
+}
+
+TEST(ParquetTest, EveryCutIsAnError) {
+  const std::string bytes = Bytes("snappy");
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(ParquetFile::Parse(bytes.substr(0, size)).ok()) << size;
+  }
+}
+
+TEST(SnappyTest, CopiesMayOverlap) {
+  // "ab", and eight bytes from two before.
+  const auto out = UnpackSnappy(std::string("\x0a\x04"
+                                            "ab\x11\x02",
+                                            6),
+                                10);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(*out, "ababababab");
+  EXPECT_FALSE(UnpackSnappy(std::string("\x0a\x04"
+                                        "ab\x11\x03",
+                                        6),
+                            10)
+                   .ok());
+}
+
+}  // namespace
+}  // namespace feedrate
