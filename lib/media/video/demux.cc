@@ -288,6 +288,45 @@ void PacketList::FindKeys() {
   }
 }
 
+absl::StatusOr<std::unique_ptr<PacketList>> PacketList::OpenUnread(
+    const VideoPlace& place) {
+  SilenceAv();
+  std::unique_ptr<PacketList> list(new PacketList(place));
+  RETURN_IF_ERROR(list->OpenStream());
+  list->current_.reset(av_packet_alloc());
+  const AVRational base = list->time_base();
+  if (base.num > 0 && base.den > 0) return list;
+  return absl::InvalidArgumentError("its video stream has no unit of time");
+}
+
+AVRational PacketList::time_base() const {
+  return format_->streams[stream_]->time_base;
+}
+
+absl::Status PacketList::Seek(int64_t time) {
+  int result =
+      av_seek_frame(format_.get(), stream_, time, AVSEEK_FLAG_BACKWARD);
+  // Before the first key frame.
+  if (result < 0) {
+    result = avformat_seek_file(format_.get(), stream_, INT64_MIN, time,
+                                INT64_MAX, AVSEEK_FLAG_BACKWARD);
+  }
+  return result < 0 ? Broken("cannot be searched", result) : absl::OkStatus();
+}
+
+std::optional<int64_t> PacketList::KeyBeforeTime(int64_t time) const {
+  const AVIndexEntry* const entry = avformat_index_get_entry_from_timestamp(
+      format_->streams[stream_], time, AVSEEK_FLAG_BACKWARD);
+  if (entry == nullptr) return std::nullopt;
+  return entry->timestamp;
+}
+
+absl::StatusOr<AVPacket*> PacketList::Next() {
+  av_packet_unref(current_.get());
+  ASSIGN_OR_RETURN(const bool more, ReadNext(current_.get()));
+  return more ? current_.get() : nullptr;
+}
+
 absl::StatusOr<std::unique_ptr<PacketList>> PacketList::Open(
     const VideoPlace& place) {
   SilenceAv();

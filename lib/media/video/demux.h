@@ -64,7 +64,23 @@ class PacketList {
   // nor Matroska/WebM, have no video or no frame, or are truncated.
   static absl::StatusOr<std::unique_ptr<PacketList>> Open(
       const VideoPlace& place);
+  // Opens the file and reads nothing but its headers: only Seek, KeyBeforeTime
+  // and Next may be called.
+  static absl::StatusOr<std::unique_ptr<PacketList>> OpenUnread(
+      const VideoPlace& place);
   ~PacketList();
+
+  // Seconds are `time` x time_base().
+  AVRational time_base() const;
+  // Continues with the last key frame whose packet is at or before `time`, or
+  // with the first packet.
+  absl::Status Seek(int64_t time);
+  // When the packet of that key frame is decoded; nothing when the file has no
+  // list of key frames.
+  std::optional<int64_t> KeyBeforeTime(int64_t time) const;
+  // The next packet, as it is in the file, valid until the next call; null at
+  // the end.
+  absl::StatusOr<AVPacket*> Next();
 
   const AVCodecParameters& parameters() const { return *parameters_; }
   // Number of the stream in its file. Of several with video, the one that
