@@ -190,6 +190,12 @@ absl::Status ResolveMixture(const FieldChecker& check, absl::string_view mode,
   MixtureConfig* const mixture = config->mutable_mixture();
   RETURN_IF_ERROR(CheckWeights(check, *mixture));
   RETURN_IF_ERROR(ResolveNumbers(check, mixture));
+  // Leaves no trace, so that older ids stay.
+  if (mixture->action_chunk() == 1) mixture->clear_action_chunk();
+  if (mixture->has_action_chunk()) {
+    RETURN_IF_ERROR(
+        check.AtLeast("mixture.action_chunk", mixture->action_chunk(), 1));
+  }
   if (!mixture->has_metadata()) mixture->set_metadata("none");
   RETURN_IF_ERROR(check.OneOf("mixture.metadata", mixture->metadata(),
                               {"none", "dataset_only", "full"}));

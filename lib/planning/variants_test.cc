@@ -114,6 +114,18 @@ TEST(MixtureConfigTest, DefaultsBecomeSettings) {
   EXPECT_EQ(settings, expected);
 }
 
+TEST(MixtureConfigTest, OneActionLeavesNoTrace) {
+  const auto one = Plan(std::string(kHead) + "mixture { action_chunk: 1 }");
+  const auto many = Plan(std::string(kHead) + "mixture { action_chunk: 16 }");
+  const auto none = Plan(std::string(kHead) + "mixture { action_chunk: 0 }");
+  ASSERT_TRUE(one.ok() && many.ok()) << one.status() << many.status();
+  EXPECT_EQ((*one)[0].job_id(), (*Plan(kHead))[0].job_id());
+  EXPECT_EQ((*many)[0].settings().at("action_chunk"), "16");
+  EXPECT_NE((*many)[0].job_id(), (*one)[0].job_id());
+  EXPECT_THAT(std::string(none.status().message()),
+              HasSubstr("mixture.action_chunk"));
+}
+
 TEST(MixtureConfigTest, TheSweepWins) {
   const auto jobs =
       Plan(std::string(kHead) +

@@ -125,6 +125,7 @@ struct MixtureSpec {
   // `none`, `dataset_only` or `full`.
   std::string metadata = "none";
   int prime_each_dataset_samples = 0;
+  int action_chunk = 1;
   // Size of a frame in a batch. Equal today; two fields, so that non-square
   // frames need no new message.
   int frame_height = 224;

@@ -53,6 +53,7 @@ void VisitFields(Fields& fields, MixtureSpec& spec) {
   fields("pair_offset", spec.pair_offset);
   fields("metadata", spec.metadata);
   fields("prime_each_dataset_samples", spec.prime_each_dataset_samples);
+  fields("action_chunk", spec.action_chunk);
   fields("frame_height", spec.frame_height);
   fields("frame_width", spec.frame_width);
   fields("on_error", spec.on_error);
@@ -415,6 +416,7 @@ absl::Status CheckMixtureSpec(const MixtureSpec& spec) {
   RETURN_IF_ERROR(AtLeast("pair_offset", spec.pair_offset, 1));
   RETURN_IF_ERROR(AtLeast("prime_each_dataset_samples",
                           spec.prime_each_dataset_samples, 0));
+  RETURN_IF_ERROR(AtLeast("action_chunk", spec.action_chunk, 1));
   RETURN_IF_ERROR(CheckFrame("frame_height", spec.frame_height));
   RETURN_IF_ERROR(CheckFrame("frame_width", spec.frame_width));
   if (spec.metadata != "none" && spec.metadata != "dataset_only" &&

@@ -125,7 +125,9 @@ absl::StatusOr<const MixtureInput*> MixtureInputs::Get(const Job& job) {
   RETURN_IF_ERROR(ApplyWeights(settings.weights, on_error_, input.get()));
   int64_t bytes = 0;
   for (const MixtureSource& source : input->sources) {
-    for (const std::string& path : source.shards) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                     MixtureFiles(source));
+    for (const std::string& path : files) {
       input->paths.push_back(path);
       bytes += SizeOf(path);
     }
@@ -204,6 +206,11 @@ absl::StatusOr<MixtureSettingsOfJob> ParseMixtureSettings(const Job& job) {
     *value = static_cast<int>(number);
   }
   spec.frame_width = spec.frame_height;
+  if (job.settings().count("action_chunk") > 0) {
+    int64_t number = 0;
+    RETURN_IF_ERROR(ReadNumber(job, "action_chunk", 1, &number));
+    spec.action_chunk = static_cast<int>(number);
+  }
   RETURN_IF_ERROR(ReadNumber(job, "steps", 1, &settings.steps));
   RETURN_IF_ERROR(ReadNumber(job, "warmup", 0, &settings.warmup));
   const auto metadata = job.settings().find("metadata");

@@ -342,6 +342,10 @@ TEST(MixtureSettingsTest, ReadsWhatPlanningWrote) {
   EXPECT_EQ(settings->spec.frame_height, 128);
   EXPECT_EQ(settings->spec.frame_width, 128);
   EXPECT_EQ(settings->samples(), 22 * 32);
+  EXPECT_EQ(settings->spec.action_chunk, 1);
+  Job chunks = SomeJob();
+  (*chunks.mutable_settings())["action_chunk"] = "8";
+  EXPECT_EQ(ParseMixtureSettings(chunks)->spec.action_chunk, 8);
   EXPECT_EQ(settings->weights.at("a"), -0.5);
 }
 
