@@ -132,15 +132,19 @@ main() {
   # TOOLS=plan,micro is as good as TOOLS="plan micro".
   mapfile -t tools < <(tr -s ', ' '\n' <<<"$*" | sed '/^$/d')
   # Only the complete bundle has feedrate.Loader's library, for the wheel.
-  local loader=()
+  local objects=() object
   if [[ ${#tools[@]} -eq 0 ]]; then
     mapfile -t tools < <(all_tools)
-    loader=(//lib/loader/python:feedrate_loader)
+    objects=(//lib/loader/python:feedrate_loader)
+  fi
+  # Frames of videos for mixtures, where FFmpeg is there anyway.
+  if [[ " ${tools[*]} " == *" video "* ]]; then
+    objects+=(//lib/loader/mixture:feedrate_frames)
   fi
   [[ ${#tools[@]} -gt 0 ]] || die "there is no program in tools/"
   local workers
   mapfile -t workers < <(worker_labels "${tools[@]}")
-  "${bazel[@]}" build "${tools[@]/#///tools/}" "${workers[@]}" "${loader[@]}"
+  "${bazel[@]}" build "${tools[@]/#///tools/}" "${workers[@]}" "${objects[@]}"
   # This machine's own print the version and the completions.
   if [[ "$ARCH" != "$(uname -m)" ]]; then
     dev/bazel.sh build "${tools[@]/#///tools/}"
@@ -156,10 +160,11 @@ main() {
     programs+=("bazel-bin/tools/$tool/$tool")
   done
   if [[ ${#workers[@]} -gt 0 ]]; then add_workers "$new" "${workers[@]}"; fi
-  if [[ ${#loader[@]} -gt 0 ]]; then
-    file=libfeedrate_loader.so
-    add_binary "$built/lib/loader/python/$file" "$new/lib/$file" "$new/lib"
-  fi
+  for object in "${objects[@]}"; do
+    file="lib${object##*:}.so"
+    object="${object#//}"
+    add_binary "$built/${object%:*}/$file" "$new/lib/$file" "$new/lib"
+  done
   find "$new" -type f \( -perm -u+x -o -name '*.so*' \) \
     -exec dev/older_symbols.py {} +
   rmdir --ignore-fail-on-non-empty "$new/libexec"

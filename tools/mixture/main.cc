@@ -60,10 +60,10 @@ ToolInfo Info() {
   info.description =
       "Reads jobs from standard input, --jobs or --config. Writes env, run,\n"
       "batch and row records: frame pairs per second from many data sets of\n"
-      "TFRecord episodes, drawn by weight; what each batch contains; and how\n"
-      "far the mixture is from its weights. The settings of a sweep\n"
-      "alternate, run by run. Rows with fewer than 160 batches are labeled\n"
-      "indicative.";
+      "episodes (TFRecord, RLDS, LeRobot), drawn by weight; what each batch\n"
+      "contains; and how far the mixture is from its weights. The settings of\n"
+      "a sweep alternate, run by run. Rows with fewer than 160 batches are\n"
+      "labeled indicative.";
   info.examples = {
       "mixture --config=configs/mixture/demo.textproto",
       "mixture --config=configs/mixture/demo.textproto "

@@ -57,6 +57,48 @@ class MixtureTest(harness.TestCase):
         shutil.copytree(source, copy)
         return copy
 
+    def real_data(self):
+        """Data sets that tensorflow-datasets and lerobot wrote."""
+        folder = self.folder / "real"
+        folder.mkdir()
+        data = pathlib.Path("lib/loader/mixture/testdata").resolve()
+        sets = {"arm": "rlds/arm", "new": "lerobot/new", "old": "lerobot/old"}
+        for name, path in sets.items():
+            (folder / name).symlink_to(data / path)
+        weights = {"arm": 3, "new": 2, "old": 1}
+        (folder / "mixture.textproto").write_text(
+            "".join(
+                f'weights {{ dataset: "{name}" weight: {weight} }}\n'
+                for name, weight in weights.items()
+            )
+        )
+        return folder
+
+    def test_rlds_and_lerobot_are_mixed(self):
+        folder = self.real_data()
+        sweep = f"{SHORT};metadata=full;action_chunk=4"
+        run = Run("--on_error=fail", dataset=folder, sweep=sweep)
+        self.assertEqual(run.code, 0, run.stderr)
+        for row in run.rows:
+            self.assertEqual(row["status"], "ok", row["reason"])
+            shares = {s["dataset"]: s for s in row["mixture"]["shares"]}
+            self.assertEqual(sorted(shares), ["arm", "new", "old"])
+            for share in shares.values():
+                self.assertGreater(share["sample_share"], 0)
+            images = {name: share["image"] for name, share in shares.items()}
+            self.assertEqual(images["arm"], "steps/observation/image")
+            self.assertEqual(images["new"], "observation.images.top")
+            # The videos count, and there is no limit for them.
+            self.assertGreater(row["dataset"]["files"], 15)
+            self.assertNotIn("limit", row)
+
+    def test_rlds_and_lerobot_are_audited(self):
+        run = Run("--audit", dataset=self.real_data())
+        self.assertEqual(run.code, 0, run.stderr)
+        (audit,) = [r for r in run.records if r["record"] == "audit"]
+        self.assertEqual(audit["verdict"], "pass", audit["faults"])
+        self.assertTrue(audit["resume"]["same_batches"])
+
     def test_an_audit_tests_the_weights(self):
         run = Run("--audit")
         self.assertEqual(run.code, 0, run.stderr)

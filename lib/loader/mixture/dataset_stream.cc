@@ -212,8 +212,16 @@ absl::Status FrameDecoderOf<Jpeg>::Decode(absl::string_view file,
                                           const FrameShape& shape,
                                           uint8_t* out) {
   const bool is_png = IsPng(file);
-  ASSIGN_OR_RETURN(const ImageInfo info,
-                   is_png ? ReadPngHeader(file) : decoder_.Open(file));
+  const bool is_video = IsVideoFrame(file);
+  ImageView whole;
+  ImageInfo info;
+  if (is_video) {
+    ASSIGN_OR_RETURN(whole, videos_.Decode(file));
+    info.height = whole.height;
+    info.width = whole.width;
+  } else {
+    ASSIGN_OR_RETURN(info, is_png ? ReadPngHeader(file) : decoder_.Open(file));
+  }
   JpegRegion region;
   const Border rows = PlaceOf(info.height, shape.height, &region.y);
   const Border columns = PlaceOf(info.width, shape.width, &region.x);
@@ -223,14 +231,15 @@ absl::Status FrameDecoderOf<Jpeg>::Decode(absl::string_view file,
   uint8_t* const inner =
       out + stride * rows.before + size_t{3} * columns.before;
   if (is_png) {
-    const size_t from_stride = size_t{3} * info.width;
-    whole_.resize(from_stride * info.height);
+    whole_.resize(size_t{3} * info.height * info.width);
     RETURN_IF_ERROR(DecodePng(file, info.height, info.width, whole_.data()));
+    whole = {whole_.data(), info.height, info.width, 3};
+  }
+  if (is_png || is_video) {
     for (int y = 0; y < region.height; ++y) {
-      std::memcpy(
-          inner + stride * y,
-          whole_.data() + from_stride * (region.y + y) + size_t{3} * region.x,
-          size_t{3} * region.width);
+      std::memcpy(inner + stride * y,
+                  whole.row(region.y + y) + size_t{3} * region.x,
+                  size_t{3} * region.width);
     }
   } else {
     RETURN_IF_ERROR(decoder_.Decode(region, {}, inner, stride));

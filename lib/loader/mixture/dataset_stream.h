@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/mixture/episode.h"
+#include "lib/loader/mixture/video_frames.h"
 #include "lib/media/jpeg/region.h"
 #include "lib/worker/loader_message.h"
 
@@ -158,12 +159,16 @@ template <typename Jpeg>
 class FrameDecoderOf {
  public:
   // Writes shape.bytes() to `out`. InvalidArgument if `file` is damaged or
-  // neither a JPEG nor a PNG.
+  // neither a JPEG nor a PNG nor the name of a frame of a video.
   absl::Status Decode(absl::string_view file, const FrameShape& shape,
                       uint8_t* out);
 
+  // Upper bound of the memory for videos. Thread-safe.
+  int64_t video_bytes() const { return videos_.memory_bound_bytes(); }
+
  private:
   Jpeg decoder_;
+  VideoFrames videos_;
   std::vector<uint8_t> whole_;  // A PNG, which has to be decoded as a whole.
 };
 using FrameDecoder = FrameDecoderOf<JpegRegionDecoder>;

@@ -1,7 +1,9 @@
 // Prints what the native loader delivers, one JSON object per sample, so that
 // tests can compare it with other readers of the same files.
 //
-//   dump_samples FOLDER SAMPLES FRAME_SIZE
+//   dump_samples FOLDER SAMPLES FRAME_SIZE [ACTION_CHUNK [FRAMES]]
+//
+// The file FRAMES gets the pixels of all frames.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -20,13 +22,15 @@
 namespace feedrate {
 namespace {
 
-absl::Status Dump(const std::string& folder, int64_t samples, int size) {
+absl::Status Dump(const std::string& folder, int64_t samples, int size,
+                  int action_chunk, std::FILE* pixels) {
   ASSIGN_OR_RETURN(const std::vector<MixtureSource> sources,
                    ReadMixtureFolder(folder));
   MixtureOptions options;
   options.count = samples;
   options.spec.metadata = "full";
   options.spec.samples_per_episode = 0;
+  options.spec.action_chunk = action_chunk;
   options.spec.frame_height = options.spec.frame_width = size;
   MixtureMemory memory;
   RETURN_IF_ERROR(memory.Reserve(options.spec));
@@ -46,11 +50,13 @@ absl::Status Dump(const std::string& folder, int64_t samples, int size) {
       line.Add("instruction", sample.instruction);
       line.Add("action",
                std::vector<double>(sample.action.begin(), sample.action.end()));
+      line.Add("action_padded", sample.action_padded);
       line.Add("state",
                std::vector<double>(sample.state.begin(), sample.state.end()));
       line.Add("first", Sha256Hex(frames, bytes));
       line.Add("second", Sha256Hex(frames + bytes, bytes));
       std::fputs(line.Line().c_str(), stdout);
+      if (pixels != nullptr) std::fwrite(frames, 1, 2 * bytes, pixels);
     }
   }
 }
@@ -59,9 +65,12 @@ absl::Status Dump(const std::string& folder, int64_t samples, int size) {
 }  // namespace feedrate
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 1;
+  if (argc < 4) return 1;
+  std::FILE* const pixels = argc > 5 ? std::fopen(argv[5], "wb") : nullptr;
   const absl::Status done =
-      feedrate::Dump(argv[1], std::atoll(argv[2]), std::atoi(argv[3]));
+      feedrate::Dump(argv[1], std::atoll(argv[2]), std::atoi(argv[3]),
+                     argc > 4 ? std::atoi(argv[4]) : 1, pixels);
+  if (pixels != nullptr && std::fclose(pixels) != 0) return 1;
   if (!done.ok()) std::fprintf(stderr, "%s\n", done.ToString().c_str());
   return done.ok() ? 0 : 1;
 }

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
+#include "lib/loader/mixture/lerobot.h"
 #include "lib/loader/source/source.h"
 #include "lib/storage/checksum.h"
 
@@ -109,6 +110,11 @@ absl::Status Episode::Read(const EpisodeOptions& options) {
                             "feature in mixture.textproto"));
   }
   absl::Status read = example.Parse(data);
+  std::vector<absl::string_view> error;
+  if (read.ok() && example.Bytes(kLerobotError, &error).ok() &&
+      error.size() == 1 && IsLerobotShard(place_.shard->path())) {
+    read = absl::DataLossError(error[0]);
+  }
   if (read.ok()) read = example.Bytes(names.image, &frames_);
   if (read.ok() && frames_.empty()) {
     read = absl::OutOfRangeError(
@@ -167,12 +173,42 @@ absl::Status Cannot(const std::string& path, absl::string_view what) {
                          : absl::DataLossError(text);
 }
 
-// The content of a compressed file, in a file without a name.
-absl::StatusOr<UniqueFd> Unpack(const std::string& path) {
+// A file without a name, for what is in `path`.
+absl::StatusOr<UniqueFd> NewUnpacked(const std::string& path) {
   const char* const folder = std::getenv("TMPDIR");
   UniqueFd out(open(folder != nullptr && *folder != 0 ? folder : "/tmp",
                     O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!out.valid()) return Cannot(path, "be unpacked: no file in $TMPDIR");
+  return out;
+}
+
+absl::Status Append(const std::string& path, absl::string_view bytes,
+                    const UniqueFd& out) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(out.get(), bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return Cannot(path, "be unpacked to $TMPDIR");
+    bytes.remove_prefix(wrote);
+  }
+  return absl::OkStatus();
+}
+
+// The episodes of a LeRobot data set, as records.
+absl::StatusOr<UniqueFd> UnpackLerobot(const std::string& path) {
+  ASSIGN_OR_RETURN(UniqueFd out, NewUnpacked(path));
+  const absl::Status read =
+      ReadLerobotEpisodes(path, [&](absl::string_view example) {
+        std::string record;
+        AppendTfRecord(example, &record);
+        return Append(path, record, out);
+      });
+  if (read.ok()) return out;
+  return absl::DataLossError(read.message());
+}
+
+// The content of a compressed file.
+absl::StatusOr<UniqueFd> Unpack(const std::string& path) {
+  ASSIGN_OR_RETURN(UniqueFd out, NewUnpacked(path));
   const gzFile in = gzopen(path.c_str(), "rbe");
   if (in == nullptr) return Cannot(path, "open");
   std::vector<char> bytes(1 << 20);
@@ -190,11 +226,8 @@ absl::StatusOr<UniqueFd> Unpack(const std::string& path) {
       }
       if (got <= 0) break;
     }
-    for (int at = 0; at < got && status.ok();) {
-      const ssize_t wrote = write(out.get(), bytes.data() + at, got - at);
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote < 0) status = Cannot(path, "be unpacked to $TMPDIR");
-      at += static_cast<int>(std::max<ssize_t>(wrote, 0));
+    if (status.ok()) {
+      status = Append(path, {bytes.data(), static_cast<size_t>(got)}, out);
     }
   }
   gzclose(in);
@@ -232,8 +265,9 @@ absl::StatusOr<std::unique_ptr<MappedShard>> MappedShard::Open(
   const ssize_t got = pread(file.get(), head, sizeof(head), 0);
   if (got < 0) return Cannot(path, "read");
   UniqueFd unpacked;
-  if (IsGzipShard({head, static_cast<size_t>(got)})) {
-    ASSIGN_OR_RETURN(unpacked, Unpack(path));
+  const bool is_lerobot = IsLerobotShard(path);
+  if (is_lerobot || IsGzipShard({head, static_cast<size_t>(got)})) {
+    ASSIGN_OR_RETURN(unpacked, is_lerobot ? UnpackLerobot(path) : Unpack(path));
     if (fstat(unpacked.get(), &info) != 0) return Cannot(path, "look up");
   }
   const int fd = unpacked.valid() ? unpacked.get() : file.get();

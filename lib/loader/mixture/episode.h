@@ -51,7 +51,9 @@ class MappedPart {
 bool IsGzipShard(absl::string_view head);
 
 // A mapped shard. One that is compressed by gzip is unpacked first, into a file
-// without a name in $TMPDIR that lives as long as this object. This map is used
+// without a name in $TMPDIR that lives as long as this object. The shard of a
+// LeRobot data set is its meta/info.json, and all its episodes are written to
+// such a file; see lerobot.h. This map is used
 // only to find records by their headers; the content of a record gets a map of
 // its own, since pages of a large map are read in megabytes, and nobody could
 // say how much memory they take. Thread-safe after construction.
@@ -200,7 +202,7 @@ class Episode {
   // For messages: shard and record number.
   std::string name() const;
 
-  // JPEG or PNG files, by step.
+  // JPEG or PNG files, or names of frames of videos, by step.
   const std::vector<absl::string_view>& frames() const { return frames_; }
   // First step of each pair.
   const std::vector<int>& pairs() const { return pairs_; }

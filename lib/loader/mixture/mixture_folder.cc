@@ -17,6 +17,7 @@
 #include "lib/base/text.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
+#include "lib/loader/mixture/lerobot.h"
 #include "lib/media/image_file.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
@@ -158,9 +159,11 @@ absl::StatusOr<std::vector<std::string>> ShardsOf(const std::string& folder) {
 }
 
 // Reads the shards of `folder`, and the names of its features if
-// tensorflow-datasets wrote it.
+// tensorflow-datasets or LeRobot wrote it.
 absl::Status ReadDataset(const std::string& folder, const std::string& split,
                          MixtureSource* source) {
+  const std::string lerobot = JoinPath(folder, kLerobotInfo);
+  if (IsFile(lerobot)) return ReadLerobotFeatures(lerobot, source);
   ASSIGN_OR_RETURN(source->shards, ShardsOf(folder));
   ASSIGN_OR_RETURN(std::vector<std::string> found,
                    ListFiles(folder, "", /*recursive=*/true));
@@ -268,6 +271,22 @@ absl::Status WriteMixtureFile(const std::string& folder,
                               const std::vector<DatasetEntry>& entries) {
   return WriteFileAtomically(JoinPath(folder, kMixtureFileName),
                              MixtureFileText(entries));
+}
+
+absl::StatusOr<std::vector<std::string>> MixtureFiles(
+    const MixtureSource& source) {
+  std::vector<std::string> files;
+  for (const std::string& shard : source.shards) {
+    if (!IsLerobotShard(shard)) {
+      files.push_back(shard);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> found,
+                     ListFiles(ParentFolder(ParentFolder(shard)), "",
+                               /*recursive=*/true));
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
 }
 
 absl::StatusOr<std::vector<MixtureSource>> ReadMixtureFolder(

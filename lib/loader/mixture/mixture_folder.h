@@ -33,10 +33,16 @@ absl::Status WriteMixtureFile(const std::string& folder,
 // name. Without that file every subfolder with a shard is a data set of weight
 // 1, sorted by name. A folder that tensorflow-datasets wrote has features.json,
 // which says what its features are called; of several versions the newest
-// counts. A data set may have no shards and any weight; the caller
-// decides what that means. NotFound if there is no data set.
+// counts. A folder with meta/info.json is a LeRobot data set. A data set may
+// have no shards and any weight; the caller decides what that means. NotFound
+// if there is no data set.
 absl::StatusOr<std::vector<MixtureSource>> ReadMixtureFolder(
     const std::string& folder);
+
+// All files that a data set is read from: its shards, and what is behind that
+// of a LeRobot data set.
+absl::StatusOr<std::vector<std::string>> MixtureFiles(
+    const MixtureSource& source);
 
 // Frames of a synthetic episode: a camera over a photograph drawn from a seed.
 // It moves a little from frame to frame, an object moves faster in front of it,

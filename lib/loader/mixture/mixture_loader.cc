@@ -266,6 +266,7 @@ int64_t MixtureLoader::memory_bound_bytes() const {
   const auto decoders = static_cast<int64_t>(workers_.size());
   const int ahead = AheadOf(options_.spec);
   int64_t bytes = memory_.bytes() + decoders * kDecoderBytes;
+  for (const auto& worker : workers_) bytes += worker->decoder.video_bytes();
   int64_t largest = 0;
   for (const auto& stream : streams_) {
     bytes += ahead * stream->largest_bytes();
@@ -469,8 +470,15 @@ void MixtureLoader::WriteMetadata(const Task& task) {
   metadata.step = step;
   metadata.episode_id.assign(episode.id().data(), episode.id().size());
   metadata.instruction = std::string(episode.instruction(step));
-  const float* const action = episode.action(step);
-  metadata.action.assign(action, action + episode.action_width());
+  const int last = static_cast<int>(episode.frames().size()) - 1;
+  const int chunk = options_.spec.action_chunk;
+  metadata.action.clear();
+  for (int i = 0; i < chunk; ++i) {
+    const float* const action = episode.action(std::min(step + i, last));
+    metadata.action.insert(metadata.action.end(), action,
+                           action + episode.action_width());
+  }
+  metadata.action_padded = std::clamp(step + chunk - 1 - last, 0, chunk);
   const float* const state = episode.state(step);
   metadata.state.assign(state, state + episode.state_width());
 }

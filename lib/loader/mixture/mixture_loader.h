@@ -38,8 +38,11 @@ struct SampleMetadata {
   int64_t step = 0;
   std::string episode_id;
   std::string instruction;
-  // Action at the step of the first frame.
+  // Actions from the step of the first frame on, `action_chunk` rows.
   std::vector<float> action;
+  // Rows at the end of `action` that are beyond the episode: they repeat its
+  // last action.
+  int action_padded = 0;
   std::vector<float> state;
 };
 

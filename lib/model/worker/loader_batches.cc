@@ -383,7 +383,8 @@ void Apply(const std::string& name, const std::string& value,
       {"queue_depth", &spec->queue_depth},
       {"samples_per_episode", &spec->samples_per_episode},
       {"pair_offset", &spec->pair_offset},
-      {"prime_each_dataset_samples", &spec->prime_each_dataset_samples}};
+      {"prime_each_dataset_samples", &spec->prime_each_dataset_samples},
+      {"action_chunk", &spec->action_chunk}};
   const auto found = numbers.find(name);
   if (name == "metadata") {
     spec->metadata = value;

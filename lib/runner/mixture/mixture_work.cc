@@ -14,6 +14,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/loader/mixture/dataset_stream.h"
+#include "lib/loader/mixture/lerobot.h"
 #include "lib/machine/process_counters.h"
 #include "lib/machine/root.h"
 #include "lib/measure/subject.h"
@@ -184,6 +185,10 @@ void MixtureWork::AddLeftOut(Row* row) const {
 }
 
 void MixtureWork::AddLimit(int run_index, Row* row) const {
+  // How fast videos can be decoded depends on the order of frames.
+  for (const MixtureSource& source : input_->sources) {
+    if (IsLerobotShard(source.shards.empty() ? "" : source.shards[0])) return;
+  }
   const MixtureSpec& spec = settings_.spec;
   MixtureLimitOptions options;
   options.seed = SeedOfRun(job_, run_index);

@@ -29,6 +29,7 @@ _AT_LEAST = {
     "samples_per_episode": 0,
     "pair_offset": 1,
     "prime_each_dataset_samples": 0,
+    "action_chunk": 1,
     "frame_height": 1,
     "frame_width": 1,
 }
@@ -51,6 +52,8 @@ class MixtureSpec:
     pair_offset: int = 1
     metadata: str = "none"
     prime_each_dataset_samples: int = 0
+    # Actions of a sample: its own and those of the steps after it.
+    action_chunk: int = 1
     frame_height: int = 224
     frame_width: int = 224
     on_error: str = "fail"

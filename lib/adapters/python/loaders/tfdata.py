@@ -26,6 +26,12 @@ from loaders.tfdata_episodes import (
 
 class Mixture:
     def __init__(self, sets, spec):
+        for one in sets:
+            if one.shards[0].endswith("/meta/info.json"):
+                raise ValueError(
+                    f"mixture: {one.name} is a LeRobot data set, which tf.data"
+                    " does not read; take --libraries=native"
+                )
         self._spec = spec
         self._faults = []
         self.left_out = []

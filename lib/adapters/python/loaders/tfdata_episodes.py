@@ -161,7 +161,14 @@ def _metadata(episode, first, steps, one, spec, widths):
                 for name in getattr(one, feature)
             ]
             rows = tf.concat([*parts, tf.zeros([steps, 0])], axis=1)
-            rows = tf.gather(rows, first)
             rows = tf.pad(rows, [[0, 0], [0, wide - tf.shape(rows)[1]]])
-            added[feature] = tf.ensure_shape(rows, [None, wide])
+            taken = first
+            if feature == ACTION and spec.action_chunk > 1:
+                # The last action is repeated where the episode ends.
+                later = first[:, None] + tf.range(spec.action_chunk)
+                taken = tf.minimum(later, steps - 1)
+            rows = tf.gather(rows, taken)
+            added[feature] = tf.ensure_shape(
+                rows, [None] * (rows.shape.rank - 1) + [wide]
+            )
     return added

@@ -49,6 +49,26 @@ class GraphTest(EpisodesTest):
         graph = tfdata.build(sets, spec, widths, seed)
         return list(graph.take(count).as_numpy_iterator())
 
+    def test_a_chunk_of_actions_repeats_the_last(self):
+        sets = self.sets("a")
+        every = {}
+        for batch in self.batches(sets, 9, metadata="full", action_chunk=3):
+            self.assertEqual(batch["action"].shape[:2], (4, 3))
+            for episode, step, action in zip(
+                batch["episode_id"], batch["step"], batch["action"], strict=True
+            ):
+                for later, row in enumerate(action):
+                    at = (episode, min(step + later, STEPS - 1))
+                    np.testing.assert_array_equal(
+                        every.setdefault(at, row), row
+                    )
+        self.assertIn(STEPS - 1, {step for _, step in every})
+
+    def test_lerobot_is_refused(self):
+        one = mixture.EpisodeSet("a", 1.0, ["/d/a/meta/info.json"])
+        with self.assertRaisesRegex(ValueError, "a is a LeRobot data set"):
+            tfdata.Mixture([one], SPEC)
+
     def test_pairs_are_of_one_episode_and_an_offset_apart(self):
         for batch in self.batches(self.sets("a", "b"), 6, metadata="full"):
             self.assertEqual(batch["frames"].shape, (4, 2, 32, 48, 3))

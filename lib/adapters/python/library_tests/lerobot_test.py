@@ -1,0 +1,138 @@
+"""LeRobot data sets that lerobot writes, read by the native loader.
+
+Compares every sample with what lerobot's own loader gives for the same item
+(format v3.0), and with the rows and PyAV's frames (format v2.1). Pixels differ
+a little, since each converts colors in its own way. dev/checks/lerobot_test.sh
+runs it.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import av
+import numpy as np
+from lerobot.datasets.lerobot_dataset import LeRobotDataset
+from testing import lerobot_episodes as written
+
+SIZE = 64
+CHUNK = 3
+CAMERA = next(iter(written.CAMERAS))
+PAIRS = sum(written.steps_of(e) - 1 for e in range(written.EPISODES))
+# Enough that every pair of every data set comes; the draws are seeded.
+SAMPLES = 40 * PAIRS
+# Mean difference of the same frame, and of two neighbors.
+SAME, ANOTHER = 4, 20
+
+
+def middle(frame):
+    top = (frame.shape[0] - SIZE) // 2
+    left = (frame.shape[1] - SIZE) // 2
+    return frame[top : top + SIZE, left : left + SIZE].astype(int)
+
+
+class LerobotTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temporary.cleanup)
+        cls.folder = pathlib.Path(temporary.name)
+        written.write(cls.folder / "new")
+        written.write(cls.folder / "still", "image")
+        subprocess.run(
+            [sys.executable, "-m", "testing.lerobot_episodes"]
+            + [os.fspath(cls.folder / "old")],
+            check=True,
+            env=os.environ | {"PYTHONPATH": os.environ["OLD_PYTHONPATH"]},
+            stderr=subprocess.DEVNULL,
+        )
+        pixels = cls.folder.parent / f"{cls.folder.name}.rgb"
+        cls.addClassCleanup(lambda: pixels.unlink(missing_ok=True))
+        done = subprocess.run(
+            [os.environ["DUMP_SAMPLES"], cls.folder, str(SAMPLES), str(SIZE)]
+            + [str(CHUNK), pixels],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        frames = np.fromfile(pixels, np.uint8).reshape(-1, 2, SIZE, SIZE, 3)
+        cls.samples = {}
+        for i, line in enumerate(done.stdout.splitlines()):
+            one = json.loads(line)
+            key = (one["dataset"], int(one["episode_id"]), one["step"])
+            cls.samples[key] = (one, frames[i].astype(int))
+
+    def check(self, key, actions, state, padded, task, frames):
+        one, found = self.samples[key]
+        self.assertEqual(one["action"], np.ravel(actions).tolist(), key)
+        self.assertEqual(one["state"], state.tolist(), key)
+        self.assertEqual(one["action_padded"], padded, key)
+        self.assertEqual(one["instruction"], task, key)
+        for mine, theirs in zip(found, frames, strict=True):
+            self.assertLess(np.abs(mine - theirs).mean(), SAME, key)
+        self.assertGreater(np.abs(found[0] - frames[1]).mean(), ANOTHER, key)
+
+    def compare_with_lerobot(self, name):
+        """Item by item, with windows of actions and a pair of frames."""
+        later = [k / written.FPS for k in range(CHUNK)]
+        data = LeRobotDataset(
+            "feedrate/test",
+            root=self.folder / name,
+            delta_timestamps={"action": later, CAMERA: later[:2]},
+            video_backend="torchcodec",
+        )
+        compared = 0
+        for item in data:
+            if item[f"{CAMERA}_is_pad"].any():
+                continue
+            frames = (item[CAMERA].numpy() * 255).round().astype(np.uint8)
+            self.check(
+                (name, int(item["episode_index"]), int(item["frame_index"])),
+                item["action"].numpy(),
+                item["observation.state"].numpy(),
+                int(item["action_is_pad"].sum()),
+                item["task"],
+                [middle(frame.transpose(1, 2, 0)) for frame in frames],
+            )
+            compared += 1
+        self.assertEqual(compared, PAIRS)
+        keys = [key for key in self.samples if key[0] == name]
+        self.assertEqual(len(keys), PAIRS)
+
+    def test_new_format(self):
+        self.compare_with_lerobot("new")
+
+    def test_images_in_parquet(self):
+        self.compare_with_lerobot("still")
+
+    def test_old_format(self):
+        videos = self.folder / "old/videos/chunk-000" / CAMERA
+        for episode in range(written.EPISODES):
+            with av.open(videos / f"episode_{episode:06}.mp4") as video:
+                frames = [
+                    middle(frame.to_ndarray(format="rgb24"))
+                    for frame in video.decode(video=0)
+                ]
+            steps = written.steps_of(episode)
+            self.assertEqual(len(frames), steps)
+            for step in range(steps - 1):
+                rows = [
+                    written.action_of(episode, min(step + k, steps - 1))
+                    for k in range(CHUNK)
+                ]
+                self.check(
+                    ("old", episode, step),
+                    np.stack(rows),
+                    written.state_of(episode, step),
+                    max(0, step + CHUNK - steps),
+                    written.task_of(episode),
+                    frames[step : step + 2],
+                )
+
+
+if __name__ == "__main__":
+    unittest.main()
