@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +44,11 @@ constexpr double kSlowestSampleS = 0.05;
 // Seconds until a run is under way.
 constexpr double kFirstLookS = 0.3;
 
+// Limits of the runs so far, by their samples. A limit takes longer than the
+// run, and the runs of a round, one per library and metadata, have the same
+// samples.
+using KnownLimits = std::map<std::string, double>;
+
 // Every run has its own process, so that each starts from nothing. Its batches
 // are written as records before its row.
 class MixtureWork : public JobWork {
@@ -50,12 +56,13 @@ class MixtureWork : public JobWork {
   // All outlive this object.
   MixtureWork(const RunContext& context, const Job& job,
               const JobPolicy& policy, const MixtureOptions& options,
-              MixtureInputs* inputs)
+              MixtureInputs* inputs, KnownLimits* limits)
       : context_(context),
         job_(job),
         policy_(policy),
         options_(options),
-        inputs_(inputs) {}
+        inputs_(inputs),
+        limits_(limits) {}
 
   absl::StatusOr<int64_t> ExpectedMemory() override;
   absl::Status Prepare() override;
@@ -79,6 +86,7 @@ class MixtureWork : public JobWork {
   const JobPolicy& policy_;
   const MixtureOptions& options_;
   MixtureInputs* const inputs_;
+  KnownLimits* const limits_;
   const MixtureInput* input_ = nullptr;
   MixtureSettingsOfJob settings_;
   std::unique_ptr<MeasuredChild> child_;
@@ -197,10 +205,24 @@ void MixtureWork::AddLimit(int run_index, Row* row) const {
   if (spec.decode_parallelism > 0) {
     options.threads = std::min(options.threads, spec.decode_parallelism);
   }
-  // Measured next to each run, so that both see the same state of the machine.
-  const absl::StatusOr<double> limit =
-      MixtureDecodeLimit(input_->sources, spec, options);
-  if (limit.ok() && *limit > 0) SetLimit("jpeg_decode", *limit, row);
+  // Measured next to the first of these runs, so that all see about the same
+  // state of the machine.
+  std::string key = absl::StrCat(job_.dataset(), " ", options.seed, " ",
+                                 options.samples, " ", options.threads);
+  for (const auto& [name, value] : std::map<std::string, std::string>(
+           job_.settings().begin(), job_.settings().end())) {
+    if (name == "metadata" || name == "action_chunk") continue;
+    absl::StrAppend(&key, " ", name, "=", value);
+  }
+  const auto known = limits_->find(key);
+  double limit = 0;
+  if (known != limits_->end()) {
+    limit = known->second;
+  } else {
+    limit = MixtureDecodeLimit(input_->sources, spec, options).value_or(0);
+    limits_->emplace(key, limit);
+  }
+  if (limit > 0) SetLimit("jpeg_decode", limit, row);
 }
 
 absl::Status MixtureWork::Measure(int run_index, Row* row) {
@@ -382,7 +404,7 @@ class MixtureMode : public JobMode {
   std::unique_ptr<JobWork> MakeWork(const RunContext& context, const Job& job,
                                     const JobPolicy& policy) override {
     return std::make_unique<MixtureWork>(context, job, policy, options_,
-                                         inputs_.get());
+                                         inputs_.get(), &limits_);
   }
   absl::StatusOr<Audit> AuditJob(const RunContext& context, const Job& job,
                                  const JobPolicy& policy) override {
@@ -402,6 +424,7 @@ class MixtureMode : public JobMode {
  private:
   const MixtureOptions options_;
   std::unique_ptr<MixtureInputs> inputs_;
+  KnownLimits limits_;
 };
 
 }  // namespace
