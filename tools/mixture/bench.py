@@ -55,6 +55,12 @@ def measure(flags, output):
         f"warmup={flags.warmup}",
         f"--output={output}",
         "--batches=/dev/null",
+        # As many runs as there are pairs, one after the other: they alternate,
+        # so that what else the machine does affects both.
+        "--quiet_wait=0",
+        "--stable_within=0",
+        # tf.data would read all shards before each run to list what it skips.
+        "--on_error=fail",
     ]
     if flags.dataset:
         command.append(f"--dataset={flags.dataset}")
@@ -183,7 +189,9 @@ def main():
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--steps", type=int, default=160)
     parser.add_argument("--warmup", type=int, default=8)
-    parser.add_argument("--metadata", default="none,full")
+    parser.add_argument(
+        "--metadata", help="default: none,full; with --tfds: full"
+    )
     parser.add_argument("--libraries", default=f"native,{TFDATA}")
     parser.add_argument("--dataset", help="another one than the config's")
     parser.add_argument(
@@ -192,6 +200,7 @@ def main():
         help="files that tensorflow-datasets writes",
     )
     flags = parser.parse_args()
+    flags.metadata = flags.metadata or ("full" if flags.tfds else "none,full")
     if not MIXTURE.exists():
         sys.exit("bench.py: tools/mixture is not built; see --help")
     with tempfile.TemporaryDirectory() as folder:
