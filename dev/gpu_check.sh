@@ -382,7 +382,7 @@ dali_duel() {
   # Those of the rows before are in the cache.
   if [[ ! -d "$folder" ]]; then folder=cache/feedrate/synthetic/seed1; fi
   duel=("$made" gpu_duel_dali.py "--folder=$folder" "--items=$images"
-    --sides=module,ours,dali --rounds=20)
+    "--sides=module,ours,dali" --rounds=20)
   title "the loaders alternately: ${duel[*]} --seconds=120"
   if ((seconds == 0)); then
     echo "left out; DUEL_S=N runs it for N seconds"

@@ -86,7 +86,8 @@ class AuditTest(harness.TestCase):
         growth = leak["growth"]
         self.assertEqual(growth["verdict"], "leak")
         self.assertGreater(growth["slope_bytes"], 250000)
-        self.assertLess(growth["slope_bytes"], 350000)
+        # AddressSanitizer keeps some more.
+        self.assertLess(growth["slope_bytes"], 450000)
         self.assertIn("memory grows by", leak["faults"][-1])
         steady, _ = self.audit("ok", "--soak=2s", code=0)
         self.assertEqual(steady["growth"]["verdict"], "steady")

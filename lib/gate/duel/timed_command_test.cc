@@ -59,6 +59,11 @@ constexpr char kAllocating[] = "lib/gate/duel/allocations/allocating";
 
 class AllocationsTest : public testing::Test {
  protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer replaces malloc too, and must come first";
+#endif
+  }
   TimedCommandResult Counted(const std::string& command) const {
     TimedCommand spec;
     spec.command = command;

@@ -4,7 +4,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -242,8 +246,10 @@ MixtureSource TfdsNames() {
 absl::StatusOr<std::unique_ptr<Episode>> OpenOnly(const std::string& path,
                                                   const MixtureSource& names) {
   // Outlives the test, as shards must outlive their episodes.
-  auto* const order = new EpisodeOrder({path}, EpisodeOrderOptions());
-  const absl::StatusOr<EpisodePlace> place = order->Next();
+  static auto& kept = *new std::vector<std::unique_ptr<EpisodeOrder>>();
+  kept.push_back(std::make_unique<EpisodeOrder>(std::vector<std::string>{path},
+                                                EpisodeOrderOptions()));
+  const absl::StatusOr<EpisodePlace> place = kept.back()->Next();
   if (!place.ok()) return place.status();
   EpisodeOptions options;
   options.metadata = MetadataMode::kFull;
