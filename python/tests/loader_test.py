@@ -547,6 +547,39 @@ class FaultTest(cases.Case):
         with self.assertRaisesRegex(ValueError, "shards and images"):
             self.loader(["a.tar", "b.jpg"])
 
+    def test_what_a_gpu_does_not_do_is_named(self):
+        cases.write(self.folder / "a.npy", cases.image(0))
+        for wrong, words in (
+            ({"device": "gpu"}, 'device=.gpu. .*"cuda"'),
+            ({"device": "cuda:x"}, "device='cuda:x' "),
+            ({"device": "cpu", "nvjpeg": "off"}, "nvjpeg='off' .*cuda"),
+            ({"nvjpeg": "on"}, "nvjpeg='on' .* hardware"),
+            ({"dtype": "uint8"}, "dtype='uint8' .*float32.*cpu"),
+            ({"channels_last": True}, "channels_last=True .*memory_format"),
+            ({"output": "numpy"}, "output='numpy' .*dlpack"),
+            ({"pin_memory": True}, "pin_memory=True "),
+            ({"source": self.array(4)}, "source: .*local files .*cpu"),
+            ({"source": "s3://bucket/x"}, "source: .*local files .*cpu"),
+        ):
+            given = {
+                "source": self.folder,
+                "device": "cuda",
+                "dtype": "float32",
+                "output": "dlpack",
+                **wrong,
+            }
+            with self.assertRaisesRegex(ValueError, words):
+                self.loader(given.pop("source"), **given)
+        try:
+            self.loader(
+                self.folder, device="cuda", dtype="float32", output="dlpack"
+            )
+        except RuntimeError as error:
+            # Without CUDA, or without a GPU; with both there is no error.
+            self.assertRegex(
+                str(error), '(built without CUDA|no GPU).* device="cpu"'
+            )
+
     def test_a_fork_is_told(self):
         loader = self.loader(self.array())
         batches = iter(loader)
