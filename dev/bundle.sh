@@ -160,6 +160,10 @@ main() {
     programs+=("bazel-bin/tools/$tool/$tool")
   done
   if [[ ${#workers[@]} -gt 0 ]]; then add_workers "$new" "${workers[@]}"; fi
+  # For batches on GPUs as well. Needs nvcc, and 4 MB more.
+  if [[ -n "${CUDA:-}" && ${#objects[@]} -gt 0 ]]; then
+    "${bazel[@]}" build --config=cuda //lib/loader/python:feedrate_loader
+  fi
   for object in "${objects[@]}"; do
     file="lib${object##*:}.so"
     object="${object#//}"

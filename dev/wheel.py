@@ -28,6 +28,9 @@ License: Apache-2.0
 Requires-Python: >=3.9
 Provides-Extra: loader
 Requires-Dist: numpy ; extra == "loader"
+Provides-Extra: cuda
+Requires-Dist: numpy ; extra == "cuda"
+Requires-Dist: nvidia-nvjpeg>=13 ; extra == "cuda"
 Provides-Extra: torch
 Requires-Dist: {torch} ; extra == "torch"
 Description-Content-Type: text/markdown

@@ -6,7 +6,8 @@
 #
 # dist/feedrate-VERSION-py3-none-manylinux_2_34_ARCH.whl contains the bundle of
 # all programs (dev/bundle.sh), which is in dist/ as well. BUNDLE_DIST names
-# another folder than dist/.
+# another folder than dist/. With CUDA=1, which needs nvcc and is for this
+# processor alone, feedrate.Loader makes batches on GPUs too.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
