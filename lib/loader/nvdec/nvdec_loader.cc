@@ -273,7 +273,6 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeNvdecLoader(
 namespace {
 
 using fused::ByteImage;
-using fused::Recipe;
 
 // Kernels read whole words around an image.
 constexpr int64_t kSlack = 16;
@@ -301,14 +300,15 @@ absl::Status ClipMaker::Decode(const SourceFile& file) {
 }
 
 absl::Status ClipMaker::Launch(int frames, Random random, float* out) {
-  const auto bytes =
-      static_cast<int64_t>(frames * (sizeof(ByteImage) + sizeof(Recipe)));
+  const auto bytes = static_cast<int64_t>(
+      frames * (sizeof(ByteImage) + sizeof(fused::Recipe)));
   RETURN_IF_ERROR(host_heads_.Reserve(bytes));
   RETURN_IF_ERROR(heads_.Reserve(bytes));
   // One draw: all frames of a clip are changed in the same way.
-  const Recipe drawn = recipe_.Draw({info_.height, info_.width}, &random);
+  const fused::Recipe drawn =
+      recipe_.Draw({info_.height, info_.width}, &random);
   auto* const images = reinterpret_cast<ByteImage*>(host_heads_.data());
-  auto* const recipes = reinterpret_cast<Recipe*>(images + frames);
+  auto* const recipes = reinterpret_cast<fused::Recipe*>(images + frames);
   for (int i = 0; i < frames; ++i) {
     images[i] = {frames_.data() + i * FrameBytesOf(info_), info_.height,
                  info_.width, int64_t{3} * info_.width};
@@ -320,7 +320,7 @@ absl::Status ClipMaker::Launch(int frames, Random random, float* out) {
                  "cudaMemcpyAsync"));
   fused::RecipeBatch batch = recipe_.batch();
   batch.images = reinterpret_cast<const ByteImage*>(heads_.data());
-  batch.recipes = reinterpret_cast<const Recipe*>(batch.images + frames);
+  batch.recipes = reinterpret_cast<const fused::Recipe*>(batch.images + frames);
   batch.count = frames;
   batch.out = out;
   RETURN_IF_ERROR(
