@@ -58,7 +58,8 @@ fetch() {
   tar -xf "$1"/ffmpeg_*.orig.tar.xz -C "$1/source" --strip-components=1
 }
 
-# build FOLDER PREFIX
+# build FOLDER: makes FOLDER/made/usr. Libraries hold the words of configure, so
+# none of them names a folder of this machine.
 build() {
   local place="$1/needs/usr" cross=() libs
   libs="$place/lib/$arch-linux-gnu"
@@ -73,9 +74,11 @@ build() {
   sed -i "s|^prefix=.*|prefix=$place|; s|=/usr|=$place|" "$libs"/pkgconfig/*.pc
   mkdir "$1/build"
   (cd "$1/build" && PKG_CONFIG_LIBDIR="$libs/pkgconfig" ../source/configure \
-    --prefix="$2" "${cross[@]}" "${options[@]}" \
-    --extra-cflags="-I$place/include" --extra-ldflags="-L$libs" &&
-    make -j"${JOBS:-$(nproc)}" && make install) >"$1/log" 2>&1 ||
+    --prefix=/usr "${cross[@]}" "${options[@]}" \
+    --extra-cflags=-I../needs/usr/include \
+    --extra-ldflags="-L../needs/usr/lib/$arch-linux-gnu" &&
+    make -j"${JOBS:-$(nproc)}" && make install DESTDIR="$1/made") \
+    >"$1/log" 2>&1 ||
     die "FFmpeg is not built: $(tail -n 5 "$1/log")"
 }
 
@@ -95,8 +98,8 @@ main() {
     # shellcheck disable=SC2064  # Now, while it is known.
     trap "rm -rf '$work'" EXIT
     fetch "$work"
-    build "$work" "$work/made"
-    mv -T "$work/made" "$folder" 2>/dev/null || [[ -d "$folder" ]]
+    build "$work"
+    mv -T "$work/made/usr" "$folder" 2>/dev/null || [[ -d "$folder" ]]
   fi
   echo "$folder/lib"
 }
