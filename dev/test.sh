@@ -21,9 +21,9 @@ cd "$REPO_ROOT" || exit 1
 
 # Checks that only --full runs: minutes each, or gigabytes from PyPI.
 release_checks=(dev/checks/bundle_test.sh dev/checks/ci_workflow_test.sh
-  dev/checks/gce_machine_test.sh dev/checks/paper_smoke_test.sh
-  dev/checks/python_loader_test.sh dev/checks/python_mixture_test.sh
-  dev/checks/release_test.sh
+  dev/checks/gce_machine_test.sh dev/checks/lerobot_test.sh
+  dev/checks/paper_smoke_test.sh dev/checks/python_loader_test.sh
+  dev/checks/python_mixture_test.sh dev/checks/release_test.sh
   dev/checks/slurm_page_test.sh dev/checks/slurm_test.sh
   dev/checks/slurm_train_test.sh dev/checks/torch_cells_test.sh)
 
