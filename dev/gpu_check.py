@@ -14,8 +14,8 @@ gpu_check.py environment GROUP FOLDER
 gpu_check.py pins GROUP              what to fetch for such a folder
 gpu_check.py clips ROWS [LIBRARY...] exit 3 unless rows of clips are all good,
                                      and each library has some
-gpu_check.py ways FOLDER             exit 3 unless the trainings of `ways` ran as
-                                     they were asked to
+gpu_check.py ways FOLDER             exit 3 unless the trainings of `ways` are as
+                                     they were asked for
 gpu_check.py paper FOLDER            Markdown of the rows paper_*.jsonl in the
                                      folder, beside paper_*.plan; exit 3 if
                                      planned rows are missing or failed
@@ -355,8 +355,9 @@ def check_ways(folder):
         what = f"{row['library']} {train['precision']}"
         print(
             f"{what}: {train.get('engine', '')} {row['throughput']:.0f}/s,"
-            f" {row['energy']['gpu_j']:.0f} J, loss {train['first_loss']:.4f} to"
-            f" {train['last_loss']:.4f}; {train.get('method', '')}"
+            f" {row['energy']['gpu_j']:.0f} J,"
+            f" loss {train['first_loss']:.4f} to {train['last_loss']:.4f};"
+            f" {train.get('method', '')}"
         )
         fused = row["library"] == "feedrate" and train["precision"] == "bf16"
         hold((train.get("engine") == "fused") == fused, f"{what}: engine")
