@@ -44,8 +44,8 @@ constexpr double kSlowestSampleS = 0.05;
 // Seconds until a run is under way.
 constexpr double kFirstLookS = 0.3;
 
-// Limits of the runs so far, by their samples. A limit takes longer than the
-// run, and the runs of a round, one per library and metadata, have the same
+// Limits of the runs so far, by their samples. A limit takes long, and
+// the runs of a round, one per library and metadata, have the same
 // samples.
 using KnownLimits = std::map<std::string, double>;
 
