@@ -371,6 +371,22 @@ class TrainTest(unittest.TestCase):
     def test_images_from_disk(self):
         self.check_loader("native")
 
+    def test_frames_of_rlds_and_lerobot(self):
+        data = ROOT / "lib/loader/mixture/testdata"
+        mixed = self.folder / "mixed"
+        mixed.mkdir()
+        (mixed / "arm").symlink_to(data / "rlds/arm")
+        (mixed / "new").symlink_to(data / "lerobot/new")
+        (row,) = train(
+            "--scope=e2e",
+            "--loader=mixture",
+            f"--dataset={mixed}",
+            "--mixture=metadata=full;action_chunk=4;samples_per_episode=2",
+        )
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertEqual(row["train"]["loader"], "mixture")
+        self.assertEqual(row["train"]["measured_steps"], 4)
+
     def test_cold_files_are_dropped_and_labeled(self):
         (row,) = train(
             "--scope=e2e", "--cold", f"--dataset={self.images()}", "--workers=1"
