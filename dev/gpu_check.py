@@ -14,8 +14,8 @@ gpu_check.py environment GROUP FOLDER
 gpu_check.py pins GROUP              what to fetch for such a folder
 gpu_check.py clips ROWS [LIBRARY...] exit 3 unless rows of clips are all good,
                                      and each library has some
-gpu_check.py ways FOLDER             exit 3 unless the trainings of `ways` are as
-                                     they were asked for
+gpu_check.py ways FOLDER             exit 3 unless trainings of `ways` are what
+                                     was asked for
 gpu_check.py paper FOLDER            Markdown of the rows paper_*.jsonl in the
                                      folder, beside paper_*.plan; exit 3 if
                                      planned rows are missing or failed
