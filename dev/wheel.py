@@ -24,7 +24,7 @@ Metadata-Version: 2.1
 Name: feedrate
 Version: {version}
 Summary: {summary}
-License: Apache-2.0
+License: Apache-2.0; libraries keep their own: feedrate/bundle/lib/licenses
 Requires-Python: >=3.9
 Provides-Extra: loader
 Requires-Dist: numpy ; extra == "loader"

@@ -265,7 +265,7 @@ grep -Eq 'layout alone moves A by ([2-9][0-9]|[0-9]{3})\.' "$tmp/err" ||
 # What differs from link to link, whatever the seed, is not layout: the control
 # pairs have it too.
 echo 0 >"$tmp/links"
-exits 0 --floor --a="sleep 0.0\$((\$(cat $tmp/links) % 2 * 5 + 1))" --pairs=12 --relink-every=1 --seed=2 \
+exits 0 --floor --a="sleep 0.\$((\$(cat $tmp/links) % 2 * 3 + 1))" --pairs=12 --relink-every=1 --seed=2 \
   --relink="expr \$(cat $tmp/links) + 1 >$tmp/links; : {seed}"
 grep -q 'that may be chance; layout explains no change above' "$tmp/err" ||
   fail "noise is layout: $(cat "$tmp/err")"
