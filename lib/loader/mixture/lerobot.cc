@@ -334,7 +334,9 @@ class DataFile {
     std::vector<absl::string_view> texts;
     for (int64_t row = first; row < last; ++row) {
       const auto task = tasks_.empty() ? tasks.end() : tasks.find(tasks_[row]);
-      texts.push_back(task == tasks.end() ? "" : task->second);
+      // No "" here: the conditional would be a string that is gone at once.
+      texts.push_back(task == tasks.end() ? absl::string_view()
+                                          : absl::string_view(task->second));
     }
     builder.AddBytes(kTask, texts);
     builder.AddBytes(kEpisodeIndex, {absl::StrCat(place.episode)});
