@@ -38,7 +38,11 @@ def _shared_object_impl(ctx):
             )]),
         )],
     )
-    return [DefaultInfo(files = depset([linked.library_to_link.resolved_symlink_dynamic_library]))]
+    made = linked.library_to_link.resolved_symlink_dynamic_library
+    return [DefaultInfo(
+        files = depset([made]),
+        runfiles = ctx.runfiles(files = [made]),
+    )]
 
 shared_object = rule(
     implementation = _shared_object_impl,

@@ -1,5 +1,8 @@
 #include "lib/loader/mixture/lerobot.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -14,6 +17,7 @@
 #include "lib/base/files.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/testing.h"
+#include "lib/loader/mixture/video_frames.h"
 #include "lib/loader/testing/test_files.h"
 
 namespace feedrate {
@@ -204,6 +208,17 @@ TEST(LerobotTest, ADamagedVideoIsNamed) {
   const MixtureSource source = LerobotSource(folder, "new");
   EXPECT_THAT(RunMixture({source}, InOrder(4)).status().message(),
               HasSubstr(video + ": no video"));
+}
+
+TEST(LerobotTest, ALibraryOfAnotherUserIsNotLoaded) {
+  struct stat program = {}, library = {};
+  program.st_uid = library.st_uid = geteuid() + 1;
+  EXPECT_TRUE(CheckLibrary(program, "/tmp/lib/x.so", library).ok());
+  library.st_uid = geteuid() + 2;
+  EXPECT_THAT(CheckLibrary(program, "/tmp/lib/x.so", library).message(),
+              HasSubstr("belongs to another user"));
+  library.st_uid = geteuid();
+  EXPECT_TRUE(CheckLibrary(program, "/tmp/lib/x.so", library).ok());
 }
 
 TEST(LerobotTest, AnOldFormatSaysWhatToDo) {

@@ -3,12 +3,14 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/mixture/video_plugin.h"
 
@@ -35,12 +37,22 @@ struct Plugin {
 // builds it.
 absl::StatusOr<Plugin> LoadPlugin() {
   ASSIGN_OR_RETURN(std::string folder, ProgramPath());
+  struct stat program, info;
+  if (stat(folder.c_str(), &program) != 0) {
+    return absl::ErrnoToStatus(errno, folder);
+  }
   std::string reason = "there is none";
   for (folder = ParentFolder(folder); folder.size() > 1;
        folder = ParentFolder(folder)) {
     for (const char* const below : {"lib", "lib/loader/mixture"}) {
       const std::string path = JoinPath(JoinPath(folder, below), kLibrary);
-      if (!IsFile(path)) continue;
+      if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+      // A folder above the program may be everybody's, such as /tmp.
+      if (const absl::Status status = CheckLibrary(program, path, info);
+          !status.ok()) {
+        reason = std::string(status.message());
+        continue;
+      }
       void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (library == nullptr) {
         reason = dlerror();
@@ -72,6 +84,12 @@ const absl::StatusOr<Plugin>& ThePlugin() {
 }
 
 }  // namespace
+
+absl::Status CheckLibrary(const struct stat& program, const std::string& path,
+                          const struct stat& library) {
+  if (library.st_uid == program.st_uid) return absl::OkStatus();
+  return CheckPrivate(path, library);
+}
 
 std::string VideoFrameName(absl::string_view path, double seconds) {
   char bytes[sizeof(seconds)];

@@ -3,6 +3,8 @@
 // frame.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -19,6 +21,11 @@ namespace feedrate {
 // Stands for a frame of a video where other data sets have a JPEG.
 std::string VideoFrameName(absl::string_view path, double seconds);
 bool IsVideoFrame(absl::string_view frame);
+
+// InvalidArgument unless the library may be loaded into the program: it belongs
+// to the owner of the program, or is private (lib/base/private_folder.h).
+absl::Status CheckLibrary(const struct stat& program, const std::string& path,
+                          const struct stat& library);
 
 // Keeps the last videos open. Not thread-safe.
 class VideoFrames {
