@@ -10,6 +10,11 @@
 #   cluster_stop
 # shellcheck shell=bash
 
+if [[ "$(id -u)" -ne 0 ]]; then
+  echo "needs root, to start the daemons of Slurm"
+  exit 77
+fi
+
 # find_ports COUNT: as many that nobody listens on.
 find_ports() {
   python3 - "$1" <<'END'

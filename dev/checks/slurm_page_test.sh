@@ -13,10 +13,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 source "$REPO_ROOT/dev/checks/slurm_cluster.sh"
 cd "$REPO_ROOT"
 
-if [[ "$(id -u)" -ne 0 ]]; then
-  echo "needs root, to start the daemons of Slurm"
-  exit 77
-fi
 if ! third_party/torch/find_torch.sh >/dev/null 2>&1; then
   echo 'no libtorch; fetch it with: make torch'
   exit 77

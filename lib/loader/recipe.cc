@@ -82,6 +82,22 @@ absl::StatusOr<std::vector<RecipeStep>> StepsOf(const TransformSpec& spec) {
   return steps;
 }
 
+absl::StatusOr<Recipe> RecipeOf(const TransformSpec& spec) {
+  const LoaderSpec& loader = *spec.loader;
+  Recipe recipe;
+  recipe.channels = loader.channels;
+  recipe.crop = loader.crop;
+  recipe.position = loader.crop_position == "center" ? CropPosition::kCentre
+                                                     : CropPosition::kRandom;
+  recipe.first_step_crops = loader.is_crop;
+  recipe.mean = loader.mean;
+  recipe.std = loader.std;
+  recipe.input_scale = loader.input_scale;
+  if (IsMixOp(spec.native_op)) return recipe;
+  ASSIGN_OR_RETURN(recipe.steps, StepsOf(spec));
+  return recipe;
+}
+
 absl::StatusOr<MixOptions> MixOptionsOf(const TransformSpec& spec) {
   MixOptions mix;
   if (spec.loader->batch_transform == "mixup") mix.kind = MixKind::kMixup;

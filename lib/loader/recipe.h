@@ -65,6 +65,10 @@ inline bool IsMixOp(const std::string& native_op) {
   return native_op == kMixupOp || native_op == kCutMixOp;
 }
 
+// The recipe of a transform, which has no steps if it mixes batches.
+// InvalidArgument as StepsOf. REQUIRES: spec.loader is set.
+absl::StatusOr<Recipe> RecipeOf(const TransformSpec& spec);
+
 // Mixing options from the loader's `batch_transform` and the params of a mixing
 // operation. InvalidArgument names what is not understood. REQUIRES:
 // spec.loader is set.

@@ -151,23 +151,12 @@ absl::Status GpuRecipe::AddSteps(const Recipe& recipe) {
 }
 
 absl::StatusOr<GpuRecipe> GpuRecipe::Create(const TransformSpec& spec) {
-  const LoaderSpec& loader = *spec.loader;
-  Recipe recipe;
-  recipe.channels = loader.channels;
-  recipe.crop = loader.crop;
-  recipe.position = loader.crop_position == "center" ? CropPosition::kCentre
-                                                     : CropPosition::kRandom;
-  recipe.first_step_crops = loader.is_crop;
-  recipe.mean = loader.mean;
-  recipe.std = loader.std;
-  recipe.input_scale = loader.input_scale;
   ASSIGN_OR_RETURN(const MixOptions mix, MixOptionsOf(spec));
-  if (!IsMixOp(spec.native_op)) {
-    ASSIGN_OR_RETURN(recipe.steps, StepsOf(spec));
-  }
+  ASSIGN_OR_RETURN(const Recipe recipe, RecipeOf(spec));
   const std::vector<RecipeStep>& steps = recipe.steps;
-  if (loader.is_crop && (steps.empty() || steps[0].one_of.size() != 1 ||
-                         steps[0].probability < 1)) {
+  if (recipe.first_step_crops &&
+      (steps.empty() || steps[0].one_of.size() != 1 ||
+       steps[0].probability < 1)) {
     return NoPart(spec, "does not begin with a crop");
   }
   return Create(recipe, mix);

@@ -20,7 +20,7 @@ namespace {
 // Neither a JPEG nor a PNG begins like this.
 constexpr absl::string_view kMark("\0video", 6);
 constexpr char kLibrary[] = "libfeedrate_frames.so";
-// Of a decoder. Blocks draw from few episodes at a time.
+// Videos that a decoder keeps open. Blocks draw from few episodes at a time.
 constexpr size_t kMostOpen = 4;
 // A decoder keeps at most 16 frames that others depend on, in half the bytes of
 // RGB, and some more while it works.

@@ -31,7 +31,7 @@ class Engine {
   // Ends the epoch, if one is under way. Returns how many items it could not
   // use.
   virtual int64_t End() = 0;
-  // Of the epoch; null if none is under way.
+  // Null while no epoch is under way.
   virtual const FaultList* faults() const = 0;
 };
 

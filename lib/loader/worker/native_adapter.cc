@@ -226,22 +226,6 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareMixture(
 
 namespace {
 
-absl::StatusOr<Recipe> RecipeOf(const TransformSpec& spec) {
-  const LoaderSpec& loader = *spec.loader;
-  Recipe recipe;
-  recipe.channels = loader.channels;
-  recipe.crop = loader.crop;
-  recipe.position = loader.crop_position == "center" ? CropPosition::kCentre
-                                                     : CropPosition::kRandom;
-  recipe.first_step_crops = loader.is_crop;
-  recipe.mean = loader.mean;
-  recipe.std = loader.std;
-  recipe.input_scale = loader.input_scale;
-  if (IsMixOp(spec.native_op)) return recipe;
-  ASSIGN_OR_RETURN(recipe.steps, StepsOf(spec));
-  return recipe;
-}
-
 Ablation AblationOf(const std::string& word) {
   if (word == "no_augment") return Ablation::kNoAugment;
   if (word == "no_decode") return Ablation::kNoDecode;

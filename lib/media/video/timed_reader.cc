@@ -137,7 +137,7 @@ class AvTimedReader : public TimedReader, private FrameSink {
   uint8_t* rgb_ = nullptr;
   bool found_ = false;
   bool is_past_ = false;
-  double begin_s_ = 0;  // Of the first frame.
+  double begin_s_ = 0;  // When the first frame is shown.
   std::optional<double> nearest_s_;
 };
 

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Of lib/storage/parquet/write_parquet.py.
+// How many rows lib/storage/parquet/write_parquet.py writes to a file.
 constexpr int kRows = 20;
 
 std::string Bytes(const std::string& name) {

@@ -20,7 +20,7 @@ struct Thrift {
   int64_t number = 0;
   absl::string_view text;
   std::vector<Thrift> list;
-  // Of a structure: numbers of its fields, and the fields.
+  // The numbers of a structure's fields, and the fields.
   std::vector<int> ids;
   std::vector<Thrift> fields;
 
