@@ -68,14 +68,16 @@ print(os.path.join(os.path.dirname(torch.__file__), "lib"))')" || return 1
     "$python" -c 'import site, torch, os
 print(os.path.dirname(os.path.dirname(torch.__file__)))' \
       >"$(echo "$env"/lib/python3*/site-packages)/torch.pth"
-    local wheel
-    # Others are of environments of their own.
-    for wheel in wheels/kornia*.whl; do
-      [[ -e "$wheel" ]] && "$python" -m zipfile -e "$wheel" \
-        "$(echo "$env"/lib/python3*/site-packages)"
-    done
     touch "$env/.complete"
   fi
+  local wheel packages
+  packages="$(echo "$env"/lib/python3*/site-packages)"
+  # Others are of environments of their own. They may have come after it was made.
+  for wheel in wheels/kornia*.whl; do
+    [[ ! -e "$wheel" || -e "$packages/$(basename "$wheel")" ]] && continue
+    "$python" -m zipfile -e "$wheel" "$packages" &&
+      touch "$packages/$(basename "$wheel")"
+  done
   # Clips have the same libraries, and decoders besides.
   lock=configs/requirements/paper/torch_video.lock
   hash="$(sha256sum "$lock" | cut -c1-16)"
@@ -433,7 +435,7 @@ ways() {
 # batches that are on the GPU already.
 files() {
   local made="" loaders=native,cuda,torchvision memory
-  environment dali && loaders+=,dali
+  environment dali && loaders+=,dali,dali_gpu
   local train=(bin/train --device=cuda --model=vit5_small --batch-size=256
     --warmup-steps=10 --measured-steps=60)
   rm -f rows/files*.jsonl

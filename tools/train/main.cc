@@ -26,7 +26,7 @@ DEFINE_string(
     "NAME: the loader for --scope=e2e, by default native, which reads "
     "the folder --dataset; several folders, separated by commas, make "
     "one job each "
-    "{native|cuda|torchvision|dali|mixture}");
+    "{native|cuda|torchvision|dali|dali_gpu|mixture}");
 DEFINE_string(mixture, "",
               "SETTINGS: settings for --loader=mixture, such as "
               "'queue_depth=8;metadata=full'");

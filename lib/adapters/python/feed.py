@@ -3,17 +3,19 @@
 
     feed.py loader=dali files=LIST memory=FILE slots=4 batch_size=32 ...
 
-What worker_train starts in scope e2e (lib/model/worker/loader_batches.h has the
+What worker_train starts in scope e2e (lib/model/worker/fed_batches.h has the
 protocol): batches go into the slots of a shared memory, epoch after epoch, in
 an order that is drawn anew, last batches that are not full left out. Descriptor
 3 says which slot is full and hears which may be filled again.
 
 A loader is a module feeders/NAME.py with batches(paths, options): an iterator
 without an end of (images, numbers), arrays of float32 CHW and of the images'
-numbers in `paths`.
+numbers in `paths`. With `gpu_memory`, the handle of slots on the first GPU,
+images are tensors of DALI on it.
 """
 
 import collections
+import ctypes
 import dataclasses
 import importlib
 import mmap
@@ -24,7 +26,7 @@ import traceback
 
 import process_setup
 
-LOADERS = ("dali", "torchvision")
+LOADERS = {"dali": "dali", "dali_gpu": "dali", "torchvision": "torchvision"}
 CHANNELS = 3
 # All recipes normalize with them; as in configs/policy.textproto.
 MEAN = (0.485, 0.456, 0.406)
@@ -41,6 +43,7 @@ class Options:
     image_size: int
     workers: int
     seed: int = 0
+    gpu_memory: str = ""
 
 
 def parse(words):
@@ -59,6 +62,25 @@ def parse(words):
     return options
 
 
+class IpcHandle(ctypes.Structure):
+    """CUipcMemHandle."""
+
+    _fields_ = (("reserved", ctypes.c_char * 64),)
+
+
+def open_gpu_memory(text):
+    """The address of another process's memory on the first GPU."""
+    from devices import driver_device
+
+    driver = driver_device.Driver()
+    driver_device.use_first_device(driver)
+    handle = IpcHandle.from_buffer_copy(bytes.fromhex(text))
+    address = ctypes.c_uint64()
+    # 1: access between GPUs is set up when it is needed. There is no other flag.
+    driver.call("cuIpcOpenMemHandle_v2", ctypes.byref(address), handle, 1)
+    return address.value
+
+
 class Slots:
     """The shared memory, and the messages about its slots."""
 
@@ -74,9 +96,15 @@ class Slots:
         memory = mmap.mmap(fd, 0)
         os.close(fd)
         shape = (slots, batch, CHANNELS, side, side)
-        size = 4 * slots * batch * CHANNELS * side * side
-        self._images = np.frombuffer(memory, np.float32, size // 4)
-        self._images = self._images.reshape(shape)
+        self._slot_bytes = 4 * batch * CHANNELS * side * side
+        size = 0
+        self._gpu = None
+        if options.gpu_memory:
+            self._gpu = open_gpu_memory(options.gpu_memory)
+        else:
+            size = slots * self._slot_bytes
+            self._images = np.frombuffer(memory, np.float32, size // 4)
+            self._images = self._images.reshape(shape)
         self._numbers = np.frombuffer(memory, np.int64, slots * batch, size)
         self._numbers = self._numbers.reshape(slots, batch)
         self._free = collections.deque(range(slots))
@@ -92,7 +120,12 @@ class Slots:
             *lines, self._heard = (self._heard + data).split(b"\n")
             self._free.extend(map(int, lines))
         slot = self._free.popleft()
-        self._images[slot] = images
+        if self._gpu is None:
+            self._images[slot] = images
+        else:
+            # Returns when the GPU has copied it.
+            to = ctypes.c_void_p(self._gpu + slot * self._slot_bytes)
+            images.copy_to_external(to)
         self._numbers[slot] = numbers
         self._control.sendall(f"slot {slot}\n".encode())
         return True
@@ -108,7 +141,7 @@ def feed(options, control):
         raise ValueError(
             f"{len(paths)} images for a batch of {options.batch_size}"
         )
-    feeder = importlib.import_module(f"feeders.{options.loader}")
+    feeder = importlib.import_module(f"feeders.{LOADERS[options.loader]}")
     slots = Slots(options, control)
     for images, numbers in feeder.batches(paths, options):
         if not slots.put(images, numbers):

@@ -56,10 +56,6 @@ std::string ShapesOf(const kineto::KinetoEvent& event) {
   return text;
 }
 
-bool IsRange(const kineto::KinetoEvent& event) {
-  return event.scope() == static_cast<uint8_t>(at::RecordScope::USER_SCOPE);
-}
-
 bool IsOnDevice(const kineto::KinetoEvent& event) {
   return event.deviceType() == c10::DeviceType::CUDA;
 }
@@ -73,12 +69,23 @@ class Parts {
  public:
   explicit Parts(const kineto::ProfilerResult& result) {
     for (const kineto::KinetoEvent& event : result.events()) {
-      if (IsRange(event)) {
-        (IsOnDevice(event) ? on_device_ : on_host_).push_back(&event);
-      } else if (!IsOnDevice(event) && event.correlationId() != 0) {
+      if (IsOnDevice(event)) continue;
+      if (event.scope() == static_cast<uint8_t>(at::RecordScope::USER_SCOPE)) {
+        on_host_.push_back(&event);
+        names_.insert(event.name());
+      } else if (event.correlationId() != 0) {
         operations_[event.correlationId()] = &event;
       }
     }
+    for (const kineto::KinetoEvent& event : result.events()) {
+      if (IsOnDevice(event) && IsRange(event)) on_device_.push_back(&event);
+    }
+  }
+
+  // Whether it is a range of NamedRange. Kineto shows ranges on the device too,
+  // by their names only.
+  bool IsRange(const kineto::KinetoEvent& event) const {
+    return names_.count(event.name()) > 0;
   }
 
   // The operation that launched a kernel, on whichever thread. Null if unknown.
@@ -107,6 +114,7 @@ class Parts {
  private:
   std::vector<const kineto::KinetoEvent*> on_host_;
   std::vector<const kineto::KinetoEvent*> on_device_;
+  std::set<std::string> names_;
   std::map<uint64_t, const kineto::KinetoEvent*> operations_;
 };
 
@@ -155,8 +163,7 @@ void AddKernels(const kineto::ProfilerResult& result, bool cuda,
   const Parts parts(result);
   std::map<uint64_t, std::vector<const kineto::KinetoEvent*>> by_thread;
   for (const kineto::KinetoEvent& event : result.events()) {
-    // Ranges are not kernels, but Kineto shows them on the device too.
-    if (cuda != IsOnDevice(event) || IsRange(event)) continue;
+    if (cuda != IsOnDevice(event) || parts.IsRange(event)) continue;
     if (!cuda) {
       by_thread[event.startThreadId()].push_back(&event);
       continue;

@@ -24,6 +24,13 @@
 #include "lib/worker/process.h"
 #include "lib/worker/source_list.h"
 
+#if defined(FEEDRATE_CUDA)
+#include <cuda_runtime_api.h>
+
+#include "absl/strings/escaping.h"
+#include "lib/model/worker/gpu_copy.h"
+#endif
+
 namespace feedrate {
 namespace {
 
@@ -56,6 +63,57 @@ class SharedMemory {
   void* data_ = nullptr;
 };
 
+#if defined(FEEDRATE_CUDA)
+
+void CheckCuda(cudaError_t code, absl::string_view what) {
+  if (code != cudaSuccess) {
+    throw std::runtime_error(
+        absl::StrCat("loader: ", what, ": ", cudaGetErrorString(code)));
+  }
+}
+
+// Keeps memory where it is, so that the GPU copies it by itself.
+class Pin {
+ public:
+  Pin(void* data, size_t bytes) : data_(data) {
+    CheckCuda(cudaHostRegister(data, bytes, cudaHostRegisterDefault),
+              "pinning memory for batches");
+  }
+  ~Pin() { cudaHostUnregister(data_); }
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+
+ private:
+  void* const data_;
+};
+
+// Memory of the current GPU that another process can open.
+class GpuMemory {
+ public:
+  explicit GpuMemory(size_t bytes) {
+    CheckCuda(cudaMalloc(&data_, bytes), "memory of the GPU for batches");
+  }
+  ~GpuMemory() { cudaFree(data_); }
+  GpuMemory(const GpuMemory&) = delete;
+  GpuMemory& operator=(const GpuMemory&) = delete;
+
+  char* data() const { return static_cast<char*>(data_); }
+
+  // What cuIpcOpenMemHandle takes, in hexadecimal digits.
+  std::string Handle() const {
+    cudaIpcMemHandle_t handle;
+    CheckCuda(cudaIpcGetMemHandle(&handle, data_),
+              "sharing memory of the GPU with another process");
+    return absl::BytesToHexString(
+        absl::string_view(handle.reserved, sizeof(handle.reserved)));
+  }
+
+ private:
+  void* data_ = nullptr;
+};
+
+#endif
+
 // Path by which another process opens a descriptor of this one.
 std::string PathOf(int fd) {
   return absl::StrCat("/proc/", getpid(), "/fd/", fd);
@@ -65,7 +123,16 @@ class FedBatches : public BatchSource {
  public:
   FedBatches(const std::vector<ImageFile>& files, const FeederOptions& options)
       : options_(options),
-        memory_(options.slots * (ImageBytes() + ListBytes())) {
+        memory_(options.slots *
+                ((options.on_gpu ? 0 : ImageBytes()) + ListBytes())) {
+#if defined(FEEDRATE_CUDA)
+    const size_t image_bytes = options.slots * ImageBytes();
+    if (options.on_gpu) {
+      gpu_memory_.emplace(image_bytes);
+    } else if (options.to_gpu) {
+      pin_.emplace(memory_.data(), image_bytes);
+    }
+#endif
     std::vector<SourceFile> list;
     for (const ImageFile& file : files) {
       list.push_back({file.path, file.bytes, {}});
@@ -86,25 +153,41 @@ class FedBatches : public BatchSource {
 
   // Batches come in order; `index` only counts.
   TrainBatch Get(int64_t) override {
+#if defined(FEEDRATE_CUDA)
+    if (options_.to_gpu) copy_.Wait();
+#endif
     if (slot_ >= 0) GiveBack();
     slot_ = NextSlot();
-    auto* const images =
-        reinterpret_cast<float*>(memory_.data() + slot_ * ImageBytes());
     const auto* const numbers = reinterpret_cast<const int64_t*>(
-        memory_.data() + options_.slots * ImageBytes() + slot_ * ListBytes());
+        memory_.data() + (options_.on_gpu ? 0 : options_.slots * ImageBytes()) +
+        slot_ * ListBytes());
     const at::Tensor labels = at::empty({options_.batch_size}, at::kLong);
     for (int64_t i = 0; i < options_.batch_size; ++i) {
       labels.mutable_data_ptr<int64_t>()[i] =
           labels_.at(static_cast<size_t>(numbers[i]));
     }
-    return {at::from_blob(images,
-                          {options_.batch_size, kChannels, options_.image_size,
-                           options_.image_size},
-                          at::kFloat),
-            labels};
+    return {Images(), labels};
   }
 
  private:
+  // Of the current slot.
+  at::Tensor Images() {
+    const std::vector<int64_t> shape = {options_.batch_size, kChannels,
+                                        options_.image_size,
+                                        options_.image_size};
+#if defined(FEEDRATE_CUDA)
+    if (options_.to_gpu) {
+      const char* const slots =
+          options_.on_gpu ? gpu_memory_->data() : memory_.data();
+      return copy_.Of(
+          reinterpret_cast<const float*>(slots + slot_ * ImageBytes()), shape,
+          options_.on_gpu);
+    }
+#endif
+    return at::from_blob(memory_.data() + slot_ * ImageBytes(), shape,
+                         at::kFloat);
+  }
+
   int64_t ImageBytes() const {
     return options_.batch_size * kChannels * options_.image_size *
            options_.image_size * static_cast<int64_t>(sizeof(float));
@@ -126,6 +209,11 @@ class FedBatches : public BatchSource {
           absl::StrCat("seed=", options_.seed)}) {
       command.push_back(word);
     }
+#if defined(FEEDRATE_CUDA)
+    if (options_.on_gpu) {
+      command.push_back(absl::StrCat("gpu_memory=", gpu_memory_->Handle()));
+    }
+#endif
     return command;
   }
 
@@ -167,6 +255,11 @@ class FedBatches : public BatchSource {
 
   const FeederOptions options_;
   const SharedMemory memory_;
+#if defined(FEEDRATE_CUDA)
+  std::optional<Pin> pin_;
+  std::optional<GpuMemory> gpu_memory_;
+  GpuCopy copy_;
+#endif
   std::vector<int64_t> labels_;
   UniqueFd list_;
   pid_t pid_ = -1;

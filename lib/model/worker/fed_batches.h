@@ -17,7 +17,9 @@ namespace feedrate {
 // slots of memory, each the size of a batch: float32 images, batch x 3 x side x
 // side, and after all slots the index of each image in the list, as int64. It
 // says `slot N` when slot N is full, and is told `N` when it may fill that slot
-// again. It says `error TEXT` and exits when it cannot continue.
+// again. It says `error TEXT` and exits when it cannot continue. A loader that
+// makes images on the GPU puts them into slots in the GPU's memory, which it
+// opens by a handle of CUDA; the shared memory then has the indices only.
 
 struct FeederOptions {
   // Program and first arguments, such as a Python and its script.
@@ -30,6 +32,11 @@ struct FeederOptions {
   uint64_t seed = 0;
   // Number of batches that may be made ahead.
   int slots = 4;
+  // Whether the training runs on the current GPU: slots are pinned, so that the
+  // copy of a batch is as fast as the bus.
+  bool to_gpu = false;
+  // Whether slots are in the memory of that GPU.
+  bool on_gpu = false;
 };
 
 // Starts the process, which ends with the returned object. A batch is valid

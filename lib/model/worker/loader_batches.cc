@@ -29,9 +29,8 @@
 #include "lib/worker/source_list.h"
 
 #if defined(FEEDRATE_CUDA)
-#include <ATen/cuda/CUDAEvent.h>
-
 #include "lib/loader/cuda/gpu_loader.h"
+#include "lib/model/worker/gpu_copy.h"
 #endif
 
 namespace feedrate {
@@ -72,31 +71,6 @@ at::Tensor LabelsOf(const std::vector<int64_t>& items,
   return of_items;
 }
 
-#if defined(FEEDRATE_CUDA)
-// The training's own copy of a batch that a loader has on the GPU. The loader
-// gets its memory back when the next batch is asked for, which is before the
-// GPU has run the step. The copy takes a few parts in a thousand of a step.
-class GpuCopy {
- public:
-  // Waits until the GPU has copied the last batch.
-  void Wait() { copied_.synchronize(); }
-  at::Tensor Of(const float* batch, at::IntArrayRef shape) {
-    if (!own_.defined()) {
-      own_ = at::empty(shape, at::TensorOptions(at::kCUDA).dtype(at::kFloat));
-    }
-    own_.copy_(at::from_blob(const_cast<float*>(batch), shape, own_.options()),
-               /*non_blocking=*/true);
-    copied_.record();
-    return own_;
-  }
-
- private:
-  at::Tensor own_;
-  // Waiting leaves the processor to the threads that decode.
-  at::cuda::CUDAEvent copied_{cudaEventBlockingSync | cudaEventDisableTiming};
-};
-#endif
-
 std::vector<int64_t> ShapeOf(const LoaderBatch& batch) {
   return {batch.size, batch.shape.channels, batch.shape.height,
           batch.shape.width};
@@ -134,7 +108,7 @@ class NativeBatches : public BatchSource {
     const LoaderBatch* const batch = Next();
 #if defined(FEEDRATE_CUDA)
     if (on_gpu_) {
-      return {copy_.Of(batch->data, ShapeOf(*batch)),
+      return {copy_.Of(batch->data, ShapeOf(*batch), /*is_on_gpu=*/true),
               LabelsOf(batch->items, classes_)};
     }
 #endif
@@ -296,7 +270,8 @@ class GpuBatches : public BatchSource {
       Start();
       batch = LoaderValue(loader_->Next());
     }
-    return {copy_.Of(batch.data, {batch.count, 3, side_, side_}),
+    return {copy_.Of(batch.data, {batch.count, 3, side_, side_},
+                     /*is_on_gpu=*/true),
             LabelsOf(batch.items, classes_)};
   }
 

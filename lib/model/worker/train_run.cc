@@ -335,6 +335,8 @@ class Training {
     options.image_size = model_spec_.image_size;
     options.workers = spec_.workers;
     options.seed = spec_.seed;
+    options.to_gpu = spec_.device == "cuda";
+    options.on_gpu = spec_.loader == "dali_gpu";
     return MakeFedBatches(files, options);
   }
 

@@ -103,9 +103,9 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
       {"mixing", OneOf({"mixup", "cutmix", "both"}, &ignored_text)},
       {"learning_rate", Number(100, false, &ignored_double)},
       {"clip_norm", Number(1e9, true, &s->clip_norm)},
-      {"loader",
-       OneOf({kNativeLoader, kGpuLoader, kMixtureLoader, "torchvision", "dali"},
-             &s->loader)},
+      {"loader", OneOf({kNativeLoader, kGpuLoader, kMixtureLoader,
+                        "torchvision", "dali", kGpuDali},
+                       &s->loader)},
       // Checked by the loader of mixtures.
       {"mixture",
        [](const std::string&, const std::string&) { return absl::OkStatus(); }},
@@ -209,9 +209,15 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
         "--loader: scope synthetic reads no files; add --scope=e2e and "
         "--dataset, the folder of images");
   }
-  if (s.loader == kGpuLoader && job.device() != "cuda") {
+  if ((s.loader == kGpuLoader || s.loader == kGpuDali) &&
+      job.device() != "cuda") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--loader=", s.loader, " decodes on a GPU; add --device=cuda, or use ",
+        s.loader == kGpuDali ? "dali" : kNativeLoader));
+  }
+  if (s.loader == kGpuDali && s.world_size > 1) {
     return absl::InvalidArgumentError(
-        "--loader=cuda decodes on a GPU; add --device=cuda, or use native");
+        "--loader=dali_gpu feeds the first GPU; leave --world_size out");
   }
   if (!is_e2e && !job.dataset().empty() &&
       !absl::StartsWith(job.dataset(), "synthetic:")) {

@@ -240,8 +240,12 @@ TEST(TrainJobsTest, AMixtureFeedsFrames) {
   request.settings.erase("mixture");
   request.settings["loader"] = "cuda";
   EXPECT_THAT(Mistake(request), HasSubstr("add --device=cuda"));
+  request.settings["loader"] = "dali_gpu";
+  EXPECT_THAT(Mistake(request), HasSubstr("add --device=cuda, or use dali"));
   request.device = "cuda";
   EXPECT_TRUE(MakeTrainJobs(request).ok());
+  request.settings["world_size"] = "2";
+  EXPECT_THAT(Mistake(request), HasSubstr("feeds the first GPU"));
 }
 
 TEST(TrainJobsTest, NoSuchFileOfJobs) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
@@ -349,7 +350,8 @@ absl::StatusOr<WorkerCommand> TrainWorker(const WorkerPlaces& places,
 
 absl::StatusOr<WorkerCommand> FeederWorker(const WorkerPlaces& places,
                                            const std::string& loader) {
-  return PythonScript(places, loader == "dali" ? "dali" : "torch_stack",
+  return PythonScript(places,
+                      absl::StartsWith(loader, "dali") ? "dali" : "torch_stack",
                       "feed.py");
 }
 
