@@ -65,6 +65,17 @@ void Cut(int centre, int length, int size, int* begin, int* cut) {
 
 }  // namespace
 
+absl::Status CheckMix(const MixOptions& mix, SampleFormat format) {
+  if (!(mix.alpha > 0)) {
+    return absl::InvalidArgumentError("mixing needs alpha above 0");
+  }
+  if (mix.kind != MixKind::kNone && !SampleShape{0, 0, 0, format}.is_float()) {
+    return absl::InvalidArgumentError(
+        "mixing needs float32; ask for that, or leave mixing out");
+  }
+  return absl::OkStatus();
+}
+
 MixPlan DrawMix(const MixOptions& options, const SampleShape& shape,
                 uint64_t seed) {
   MixPlan plan;

@@ -58,6 +58,9 @@ struct MixOptions {
   double alpha = 1;
 };
 
+// InvalidArgument if samples of that format cannot be mixed so.
+absl::Status CheckMix(const MixOptions& mix, SampleFormat format);
+
 // How one batch is mixed. Sample i of n is mixed with sample n - 1 - i, in
 // place, as soon as both are ready, by any thread.
 struct MixPlan {

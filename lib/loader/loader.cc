@@ -20,15 +20,7 @@ absl::Status CheckOptions(const LoaderOptions& options) {
         "workers not below; these are ",
         options.batch_size, ", ", options.buffers, " and ", options.workers));
   }
-  if (!(options.mix.alpha > 0)) {
-    return absl::InvalidArgumentError("mixing needs alpha above 0");
-  }
-  if (options.mix.kind != MixKind::kNone &&
-      !SampleShape{0, 0, 0, options.recipe.format}.is_float()) {
-    return absl::InvalidArgumentError(
-        "mixing needs float32; ask for that, or leave mixing out");
-  }
-  return absl::OkStatus();
+  return CheckMix(options.mix, options.recipe.format);
 }
 
 Recipe RecipeOf(const LoaderOptions& options) {

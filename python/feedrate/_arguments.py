@@ -64,27 +64,12 @@ def device(value: Any, torch: Any) -> int:
     return 0
 
 
-def for_gpu(
-    kind: str,
-    dtype: str,
-    channels_last: bool,
-    output: str,
-    pin_memory: bool,
-) -> None:
+def for_gpu(kind: str, output: str, pin_memory: bool) -> None:
     """Raises for what is only made on the CPU."""
     if kind in ("array", "store"):
         raise ValueError(
             "feedrate.Loader: source: an array or an address is not possible"
             ' with device="cuda"; use local files or shards, or device="cpu"'
-        )
-    if dtype != "float32":
-        raise wrong("dtype", dtype, '"float32", or device="cpu"')
-    if channels_last:
-        raise wrong(
-            "channels_last",
-            True,
-            "images.to(memory_format=torch.channels_last) in your loop, or"
-            ' device="cpu"',
         )
     if output == "numpy":
         raise wrong("output", output, '"torch" or "dlpack", or device="cpu"')

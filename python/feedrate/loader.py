@@ -152,9 +152,7 @@ class Loader:
         self._shuffle = bool(shuffle)
         self._kind, self._path, files, array = _arguments.source(source)
         if self._gpu >= 0:
-            _arguments.for_gpu(
-                self._kind, dtype, channels_last, output, pin_memory
-            )
+            _arguments.for_gpu(self._kind, output, pin_memory)
         _arguments.word("nvjpeg", nvjpeg, "auto hardware gpu both off")
         if self._gpu < 0 and nvjpeg != "auto":
             raise _arguments.wrong(
@@ -499,8 +497,8 @@ class Loader:
             )
         else:
             images = torch.from_numpy(images)
-            if self._channels_last:
-                images = images.permute(0, 3, 1, 2)
+        if self._channels_last:
+            images = images.permute(0, 3, 1, 2)
         return (images, *others)
 
     def _labels_of(self, items: np.ndarray, own_share: float) -> np.ndarray:

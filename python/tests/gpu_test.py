@@ -168,6 +168,51 @@ class SameAsTheCpuTest(GpuCase):
             list(fails)
 
 
+    def test_bytes_and_channels_last(self):
+        recipes = {
+            # The last of a row of pixels is no whole group of four.
+            "crop": ({"crop": 75}, 0, 0.0),
+            "padded": ({"crop": 700}, 0, 0.0),
+            "Solarize": ({"transforms": "Solarize"}, 0, 0.0),
+            "ThreeAugment": ({"transforms": "ThreeAugment"}, *ROUNDED),
+        }
+        for name, (arguments, greatest, mean) in recipes.items():
+            for dtype, last in (
+                ("uint8", False),
+                ("uint8", True),
+                ("float32", True),
+            ):
+                what = f"{name} {dtype} {last}"
+                given = {**arguments, "dtype": dtype, "channels_last": last}
+                gpu = self.loader(**given)
+                cpu = self.loader(device="cpu", **given)
+                for ours, theirs in zip(gpu, cpu, strict=True):
+                    images = ours[0]
+                    self.assertEqual(images.dtype, theirs[0].dtype, what)
+                    self.assertEqual(images.stride(), theirs[0].stride(), what)
+                    self.assertTrue(torch.equal(ours[2], theirs[2]), what)
+                    wanted = theirs[0].to(images.device).float()
+                    levels = (images.float() - wanted).abs()
+                    if dtype == "float32":
+                        levels *= torch.tensor(STD * 255, device=levels.device)
+                    # Floats differ by their rounding.
+                    rounding = EQUAL[0] if dtype == "float32" else 0
+                    self.assertLessEqual(
+                        float(levels.max()), greatest + rounding, what
+                    )
+                    self.assertLessEqual(
+                        float(levels.mean()), mean + rounding, what
+                    )
+        passed_on = self.loader(
+            output="dlpack", dtype="uint8", channels_last=True
+        )
+        images, *_ = next(iter(passed_on))
+        self.assertEqual(images.shape, (8, 160, 160, 3))
+        self.assertEqual(torch.from_dlpack(images).dtype, torch.uint8)
+        with self.assertRaisesRegex(ValueError, "mixing needs float32"):
+            self.loader(dtype="uint8", transforms="Mixup")
+
+
 class OrderTest(GpuCase):
     def test_each_item_once_per_epoch_over_ranks_and_tails(self):
         for world in (1, 2, 3):

@@ -35,10 +35,6 @@ constexpr int kMoreSlots = 5;
 // has. A loop that is further ahead of the device waits.
 constexpr size_t kMostFree = 4;
 
-SampleShape ShapeOf(const LoaderSpec& spec) {
-  return {3, spec.crop, spec.crop, SampleFormat::kFloatPlanes};
-}
-
 // Memory of one batch, and what the streams that use it had to do when they
 // were done with it.
 class BatchBlock : public MemoryBlock {
@@ -136,7 +132,7 @@ class GpuEpoch : public BatchStream {
       : plan_(std::move(plan)),
         recipe_(context.recipe),
         batch_size_(spec.batch_size),
-        shape_(ShapeOf(spec)),
+        shape_(context.recipe.shape()),
         device_(device),
         slots_(*slots),
         items_(slots->size(), std::vector<int64_t>(spec.batch_size)),
@@ -305,7 +301,7 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
     RETURN_IF_ERROR(CudaStatus(cudaGetDevice(&device_), "cudaGetDevice"));
     for (std::unique_ptr<MemoryBlock>& slot : slots_) {
       ASSIGN_OR_RETURN(
-          slot, memory_.Allocate(spec_.batch_size * ShapeOf(spec_).bytes()));
+          slot, memory_.Allocate(spec_.batch_size * recipe_.shape().bytes()));
     }
     RETURN_IF_ERROR(AddEngines(kNvjpegHardware, options.hardware_threads));
     RETURN_IF_ERROR(AddEngines(kNvjpegGpuHybrid, options.gpu_threads));
@@ -376,7 +372,7 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
     chunk.seed = seed;
     chunk.batch = slots_[0]->data();
     RETURN_IF_ERROR(makers_.back()->Make(chunk, &faults));
-    sample_.resize(ShapeOf(spec_).values());
+    sample_.resize(recipe_.shape().values());
     RETURN_IF_ERROR(CudaStatus(
         cudaMemcpy(sample_.data(), chunk.batch, sample_.size() * sizeof(float),
                    cudaMemcpyDeviceToHost),

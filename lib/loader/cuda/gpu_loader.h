@@ -30,7 +30,8 @@ namespace feedrate {
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
     const TransformSpec& spec, const std::vector<SourceFile>& files);
 
-// A batch on the device, complete: float32, count x 3 x crop x crop.
+// A batch on the device, complete: float32, count x 3 x crop x crop, unless the
+// recipe has another format.
 struct DeviceBatch {
   const float* data = nullptr;
   int count = 0;

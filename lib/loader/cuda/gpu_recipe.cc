@@ -176,6 +176,10 @@ absl::StatusOr<GpuRecipe> GpuRecipe::Create(const Recipe& given,
   recipe.centre_ = given.position == CropPosition::kCentre;
   fused::RecipeBatch& batch = recipe.batch_;
   batch.height = batch.width = given.crop;
+  recipe.format_ = given.format;
+  const bool to_bytes = !recipe.shape().is_float();
+  if (to_bytes) batch.element = fused::Element::kUint8;
+  batch.pixels = !recipe.shape().is_planes();
   batch.mixes = recipe.mix_.kind != MixKind::kNone;
   for (const Step& step : recipe.steps_) {
     for (const Part& part : step.one_of) {
@@ -190,13 +194,15 @@ absl::StatusOr<GpuRecipe> GpuRecipe::Create(const Recipe& given,
     const double std = given.std[c % given.std.size()];
     batch.mean[c] = static_cast<float>(mean / scale);
     batch.std[c] = static_cast<float>(std / scale);
+    if (!to_bytes) continue;
+    batch.mean[c] = 0;
+    batch.std[c] = 1.0f / 255;
   }
   return recipe;
 }
 
 MixPlan GpuRecipe::DrawPlan(uint64_t seed, int64_t batch, int64_t epoch) const {
-  return DrawMix(mix_, {3, batch_.height, batch_.width},
-                 MixSeed(seed, epoch, batch));
+  return DrawMix(mix_, shape(), MixSeed(seed, epoch, batch));
 }
 
 fused::Window GpuRecipe::DrawWindow(FusedSize image, Random* random) const {

@@ -46,6 +46,10 @@ class GpuRecipe {
     return batch_.sampling != fused::Sampling::kCrop || batch_.colours ||
            batch_.thirds;
   }
+  // Of a sample.
+  SampleShape shape() const {
+    return {3, batch_.height, batch_.width, format_};
+  }
   // Everything but images, recipes, count and output.
   const fused::RecipeBatch& batch() const { return batch_; }
 
@@ -74,6 +78,7 @@ class GpuRecipe {
   bool centre_ = false;
   std::vector<Step> steps_;
   MixOptions mix_;
+  SampleFormat format_ = SampleFormat::kFloatPlanes;
   fused::RecipeBatch batch_;
 };
 

@@ -162,6 +162,47 @@ TEST(GpuRecipeTest, SharesOfAnEpochAreThoseOfTheCpu) {
   }
 }
 
+TEST(GpuRecipeTest, BytesAndPixelsAreThoseOfTheCpu) {
+  const std::string folder = TestFolder(kTestFiles);
+  for (const SampleFormat format :
+       {SampleFormat::kFloatPixels, SampleFormat::kBytePlanes,
+        SampleFormat::kBytePixels}) {
+    SCOPED_TRACE(static_cast<int>(format));
+    const auto options = [&](const char* library) {
+      LoaderOptions made =
+          ShuffledOptions(RecipeSpec("HorizontalFlip", {library}, 24));
+      made.recipe.format = format;
+      made.mix.kind = MixKind::kNone;
+      return made;
+    };
+    const LoaderOptions ours = options("cuda");
+    const auto loader =
+        Loader::Create(FolderSource(folder).value(), options("opencv")).value();
+    const GpuRecipe recipe = GpuRecipe::Create(ours.recipe, ours.mix).value();
+    const auto kept =
+        loader->StartShare(ours.seed, 0, {}).value()->NextKept().value();
+    const LoaderBatch& batch = kept->batch;
+    ASSERT_EQ(recipe.shape().bytes(), batch.shape.bytes());
+    std::vector<HostImage> images;
+    std::vector<fused::Recipe> recipes;
+    for (const int64_t item : batch.items) {
+      images.push_back(ReadTestImage(loader->source(), item));
+      Random random = ItemRandom(ours.seed, item);
+      recipes.push_back(
+          recipe.Draw({images.back().height, images.back().width}, &random));
+    }
+    const std::vector<float> made =
+        fused::HostRecipe(images, recipes, recipe.batch());
+    ASSERT_EQ(static_cast<int64_t>(made.size()),
+              batch.size * batch.shape.values());
+    const auto* bytes = reinterpret_cast<const uint8_t*>(batch.data);
+    for (size_t i = 0; i < made.size(); ++i) {
+      const float wanted = batch.shape.is_float() ? batch.data[i] : bytes[i];
+      ASSERT_NEAR(made[i], wanted, batch.shape.is_float() ? 1e-5 : 0) << i;
+    }
+  }
+}
+
 TEST(GpuRecipeTest, EveryOneOfTheThreeIsDrawn) {
   const GpuRecipe recipe =
       GpuRecipe::Create(RecipeSpec("ThreeAugment", {"cuda"}, 24)).value();

@@ -307,6 +307,7 @@ void Checker::Planes() {
 float AsFloat(float value) { return value; }
 float AsFloat(__half value) { return __half2float(value); }
 float AsFloat(__nv_bfloat16 value) { return __bfloat162float(value); }
+float AsFloat(uint8_t value) { return value; }
 
 template <typename T>
 std::vector<float> Run(RecipeBatch batch) {
@@ -387,6 +388,11 @@ void Checker::RecipeOp(const std::string& name, RecipeBatch batch,
   const float std[3] = {0.229f, 0.224f, 0.225f};
   std::copy(mean, mean + 3, batch.mean);
   std::copy(std, std + 3, batch.std);
+  const bool to_bytes = batch.element == Element::kUint8;
+  if (to_bytes) {
+    std::fill_n(batch.mean, 3, 0.0f);
+    std::fill_n(batch.std, 3, 1 / 255.0f);
+  }
   std::vector<float> expected = HostRecipe(images, recipes, batch);
   std::vector<int> places(batch.count);
   std::iota(places.begin(), places.end(), 0);
@@ -412,6 +418,12 @@ void Checker::RecipeOp(const std::string& name, RecipeBatch batch,
     tolerance.rounding = 0.01f;
     actual = Run<__nv_bfloat16>(batch);
   }
+  if (to_bytes) {
+    // A level, where the floats are close to a half.
+    tolerance.value = bytes_again ? 8 : 0.01f;
+    tolerance.rounding = batch.mixes || batch.colours ? 1 : 0;
+    actual = Run<uint8_t>(batch);
+  }
   tolerance.value += tolerance.rounding;
   Compare(name, expected, actual, tolerance);
 }
@@ -433,6 +445,17 @@ void Checker::Recipes() {
   plain.element = Element::kFloat32;
   plain.mixes = true;
   RecipeOp("crop, mixup and cutmix", plain, usual);
+  plain.mixes = false;
+  for (const ImageSize& size : {usual, odd}) {
+    const std::string name = size.width == 224 ? "" : " of odd size";
+    plain.element = Element::kUint8;
+    plain.pixels = false;
+    RecipeOp("crop to planes of bytes" + name, plain, size);
+    plain.pixels = true;
+    RecipeOp("crop to pixels of bytes" + name, plain, size);
+    plain.element = Element::kFloat32;
+    RecipeOp("crop to pixels of floats" + name, plain, size);
+  }
   for (const Sampling sampling :
        {Sampling::kCrop, Sampling::kBilinear, Sampling::kAntialias}) {
     RecipeBatch batch;
@@ -452,6 +475,10 @@ void Checker::Recipes() {
     RecipeOp(name + ", all, to odd size", batch, odd);
     batch.element = Element::kBfloat16;
     RecipeOp(name + ", all, to bfloat16", batch, usual);
+    batch.pixels = true;
+    RecipeOp(name + ", all, to pixels of bfloat16", batch, usual);
+    batch.element = Element::kUint8;
+    RecipeOp(name + ", all, to pixels of bytes", batch, odd);
   }
 }
 

@@ -70,7 +70,8 @@ enum class Sampling {
   kAntialias,  // Like Pillow and torch (antialias=True).
 };
 
-enum class Element { kFloat32, kFloat16, kBfloat16 };
+// kUint8 rounds to the nearest byte, within 0..255.
+enum class Element { kFloat32, kFloat16, kBfloat16, kUint8 };
 
 // The operation of ThreeAugment: one of three.
 enum class Third : int { kNone, kGrayscale, kSolarize, kBlur };
@@ -98,8 +99,10 @@ struct RecipeBatch {
   const ByteImage* images = nullptr;
   const Recipe* recipes = nullptr;
   int count = 0;
-  // Output: samples of 3 x height x width elements, at a multiple of 16 bytes.
+  // Output: samples of 3 x height x width elements, at a multiple of 16 bytes;
+  // with `pixels` height x width x 3.
   void* out = nullptr;
+  bool pixels = false;
   // Output sample of each image. Null: 0, 1, …
   const int* places = nullptr;
   Element element = Element::kFloat32;

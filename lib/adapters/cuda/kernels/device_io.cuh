@@ -113,6 +113,10 @@ __device__ __forceinline__ void StoreFour(__nv_bfloat16* at, const float v[4]) {
          make_uint2(*reinterpret_cast<const uint32_t*>(&a),
                     *reinterpret_cast<const uint32_t*>(&b)));
 }
+__device__ __forceinline__ void StoreFour(uint8_t* at, const float v[4]) {
+  __stcs(reinterpret_cast<uint32_t*>(at),
+         PackBytes(v[0], v[1], v[2]) | uint32_t{ToByte(v[3])} << 24);
+}
 
 #if __CUDA_ARCH__ >= 800
 // Copies 16 bytes from memory to shared memory without registers; any number
@@ -139,6 +143,9 @@ __device__ __forceinline__ void StoreOne(__half* at, float v) {
 }
 __device__ __forceinline__ void StoreOne(__nv_bfloat16* at, float v) {
   *at = __float2bfloat16_rn(v);
+}
+__device__ __forceinline__ void StoreOne(uint8_t* at, float v) {
+  *at = ToByte(v);
 }
 
 }  // namespace feedrate::fused

@@ -187,20 +187,22 @@ std::vector<float> HostRecipe(const std::vector<HostImage>& images,
           return erased ? 0 : (value - batch.mean[c]) / batch.std[c];
         }));
   }
-  std::vector<float> out;
+  const int64_t plane = int64_t{batch.height} * batch.width;
+  std::vector<float> out(made.size() * 3 * plane);
   for (size_t i = 0; i < made.size(); ++i) {
     const Mix& mix = recipes[i].mix;
-    for (int c = 0; c < 3; ++c) {
-      for (int y = 0; y < batch.height; ++y) {
-        for (int x = 0; x < batch.width; ++x) {
-          const float own = made[i].at(y, x, c);
-          const float part = OwnPart(mix, y, x);
-          out.push_back(mix.partner < 0
-                            ? own
-                            : part * own +
-                                  (1 - part) * made[mix.partner].at(y, x, c));
-        }
+    for (int64_t at = 0; at < 3 * plane; ++at) {
+      const int c = static_cast<int>(batch.pixels ? at % 3 : at / plane);
+      const int64_t pixel = batch.pixels ? at / 3 : at % plane;
+      const int y = static_cast<int>(pixel / batch.width);
+      const int x = static_cast<int>(pixel % batch.width);
+      float value = made[i].at(y, x, c);
+      if (mix.partner >= 0) {
+        const float part = OwnPart(mix, y, x);
+        value = part * value + (1 - part) * made[mix.partner].at(y, x, c);
       }
+      if (batch.element == Element::kUint8) value = ToByte(value);
+      out[i * 3 * plane + at] = value;
     }
   }
   return out;

@@ -55,7 +55,7 @@ HostImage MakeImage(int height, int width, Function function) {
 HostImage HostWindow(const HostImage& image, const Recipe& recipe,
                      Sampling sampling, int height, int width);
 
-// The floats of the batch, count x 3 x height x width.
+// The elements of the batch, in the order of its output.
 std::vector<float> HostRecipe(const std::vector<HostImage>& images,
                               const std::vector<Recipe>& recipes,
                               const RecipeBatch& batch);

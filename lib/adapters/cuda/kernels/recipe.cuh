@@ -16,6 +16,7 @@ struct RecipeArgs {
   int width;
   int quads_per_row;
   Sampling sampling;
+  bool pixels;
   float gain[3];
   float bias[3];
 };
@@ -29,6 +30,7 @@ inline RecipeArgs ArgsOf(const RecipeBatch& batch) {
                      batch.width,
                      (batch.width + 3) / 4,
                      batch.sampling,
+                     batch.pixels,
                      {},
                      {}};
   for (int c = 0; c < 3; ++c) {
@@ -85,15 +87,35 @@ __device__ __forceinline__ void CropQuad(const ByteImage& image,
   }
 }
 
+// Stores four pixels, from column x on, side by side.
+template <typename T>
+__device__ __forceinline__ void StoreInterleaved(const RecipeArgs& args, int x,
+                                                 const float values[3][4],
+                                                 T* at) {
+  float row[12];
+#pragma unroll
+  for (int i = 0; i < 12; ++i) row[i] = values[i % 3][i / 3];
+  if ((args.width & 3) == 0) {
+#pragma unroll
+    for (int i = 0; i < 12; i += 4) StoreFour(at + i, row + i);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 12; ++i) {
+    if (x + i / 3 < args.width) StoreOne(at + i, row[i]);
+  }
+}
+
 // Stores four pixels of image `index` at its place in the output.
 template <typename T>
 __device__ __forceinline__ void StoreColours(const RecipeArgs& args, int index,
                                              int y, int x,
                                              const float values[3][4]) {
-  T* out = static_cast<T*>(args.out);
   const int64_t plane = static_cast<int64_t>(args.height) * args.width;
   const int64_t place = args.places == nullptr ? index : args.places[index];
-  const int64_t start = place * 3 * plane + y * args.width + x;
+  T* out = static_cast<T*>(args.out) + place * 3 * plane;
+  const int64_t start = static_cast<int64_t>(y) * args.width + x;
+  if (args.pixels) return StoreInterleaved(args, x, values, out + start * 3);
   if ((args.width & 3) == 0) {
 #pragma unroll
     for (int c = 0; c < 3; ++c) StoreFour(out + start + c * plane, values[c]);

@@ -314,9 +314,12 @@ cudaError_t RunStagedRecipe(const RecipeBatch& batch, cudaStream_t stream) {
       return LaunchFor<float>(batch, stream);
     case Element::kFloat16:
       return LaunchFor<__half>(batch, stream);
-    default:
+    case Element::kBfloat16:
       return LaunchFor<__nv_bfloat16>(batch, stream);
+    case Element::kUint8:
+      return LaunchFor<uint8_t>(batch, stream);
   }
+  return cudaErrorInvalidValue;
 }
 
 }  // namespace feedrate::fused
