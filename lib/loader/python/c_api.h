@@ -36,10 +36,10 @@ struct feedrate_pinning {
   int (*unpin)(void* data);
 };
 
-// Opens the source and makes the loader. Settings are NAME=VALUE; c_api.cc
-// lists them. `files` are the items (or shards) of the sources `files` and
-// `shards`, `array` is the source `array`; both are otherwise null, as is
-// `pinning`.
+// Opens the source and makes the loader. Settings are NAME=VALUE;
+// settings.cc lists them. `files` are the items (or shards) of the sources
+// `files` and `shards`, `array` is the source `array`; both are otherwise null,
+// as is `pinning`.
 int feedrate_open(const char* const* settings, int64_t num_settings,
                   const char* const* files, int64_t num_files,
                   const feedrate_array* array, const feedrate_pinning* pinning,

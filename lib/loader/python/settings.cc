@@ -1,0 +1,300 @@
+#include "lib/loader/python/settings.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/text.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/loader/recipe.h"
+#include "lib/loader/source/remote_source.h"
+#include "lib/storage/object_store.h"
+#include "lib/storage/open_store.h"
+#include "lib/storage/remote/dialect.h"
+
+namespace feedrate {
+
+Settings::Settings(const char* const* settings, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(settings[i], absl::MaxSplits('=', 1));
+    if (parts.first == "step") {
+      steps_.push_back(parts.second);
+    } else {
+      values_[parts.first] = parts.second;
+    }
+  }
+}
+
+std::string Settings::Text(const std::string& name) {
+  const auto found = values_.find(name);
+  if (found == values_.end()) {
+    Fail(name, "");
+    return "";
+  }
+  std::string text = std::move(found->second);
+  values_.erase(found);
+  return text;
+}
+
+int64_t Settings::Integer(const std::string& name) {
+  const std::string text = Text(name);
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(text, &value)) Fail(name, text);
+  return value;
+}
+
+std::vector<double> Settings::Numbers(const std::string& name) {
+  const std::string text = Text(name);
+  std::vector<double> numbers;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    if (!absl::SimpleAtod(part, &numbers.emplace_back())) Fail(name, text);
+  }
+  return numbers;
+}
+
+void Settings::Fail(const std::string& name, const std::string& text) {
+  if (!status_.ok()) return;
+  status_ = absl::InvalidArgumentError(
+      absl::StrCat(name, "=", text, " is not possible"));
+}
+
+namespace {
+
+// Where items come from.
+
+absl::StatusOr<std::unique_ptr<Source>> SourceOfShards(
+    const std::vector<std::string>& patterns) {
+  std::vector<std::string> shards;
+  for (const std::string& pattern : patterns) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                     ExpandBraceLists(pattern));
+    shards.insert(shards.end(), names.begin(), names.end());
+  }
+  return ShardSource(shards);
+}
+
+absl::StatusOr<std::unique_ptr<Source>> SourceOfFolder(
+    const std::string& folder) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Source> source, FolderSource(folder));
+  if (source->size() > 0) return source;
+  ASSIGN_OR_RETURN(const std::vector<std::string> shards,
+                   ListFiles(folder, ".tar", /*recursive=*/true));
+  return ShardSource(shards);
+}
+
+absl::StatusOr<std::unique_ptr<Source>> SourceOfStore(
+    const std::map<std::string, std::string>& fields, bool needs_labels) {
+  ASSIGN_OR_RETURN(const StoreSpec spec, ParseStoreSpec(fields));
+  ASSIGN_OR_RETURN(const OpenedStore store, OpenCachedStore(spec));
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store.store->List());
+  std::vector<int64_t> labels;
+  ASSIGN_OR_RETURN(
+      const std::vector<SourceFile> items,
+      StoreItems(objects, {"jpg", "jpeg", "png", "npy"}, 0, store.store.get(),
+                 needs_labels ? &labels : nullptr));
+  return OpenRemoteSource(spec, items, std::move(labels));
+}
+
+absl::StatusOr<std::unique_ptr<Source>> SourceOfFiles(
+    const std::vector<std::string>& files) {
+  std::vector<ListedFile> listed;
+  listed.reserve(files.size());
+  for (const std::string& file : files) {
+    ASSIGN_OR_RETURN(const int64_t bytes, PlainFileBytes(file));
+    listed.push_back({file, bytes});
+  }
+  return ListSource(std::move(listed));
+}
+
+// What is done to them.
+
+// Finds transforms by name, in the catalogue of `configs`.
+class Transforms {
+ public:
+  // Those of `library`: native or cuda.
+  static absl::StatusOr<Transforms> Load(const std::string& configs,
+                                         int channels,
+                                         const std::string& library) {
+    Transforms found;
+    found.library_ = library;
+    ASSIGN_OR_RETURN(Catalogue catalogue, Catalogue::Load(configs));
+    found.catalogue_ = std::make_unique<Catalogue>(std::move(catalogue));
+    const Scenario* const scenario = found.catalogue_->FindScenario(
+        channels == 9 ? "image-9ch" : "image-rgb");
+    if (scenario == nullptr) {
+      return absl::NotFoundError(
+          absl::StrCat(configs, ": has no scenario of images"));
+    }
+    ASSIGN_OR_RETURN(found.set_, found.catalogue_->Transforms(*scenario));
+    return found;
+  }
+
+  // The transform as `pipeline` gives it to the native loader.
+  absl::StatusOr<TransformSpec> Find(const std::string& name) const {
+    std::vector<std::string> known;
+    for (const Transform& transform : set_->transforms()) {
+      const Implementation* const how =
+          catalogue_->ImplementationOf(transform, library_, "paper");
+      if (how == nullptr) {
+        if (transform.name() == name && library_ == "cuda") {
+          return absl::InvalidArgumentError(
+              absl::StrCat("transforms: \"", name,
+                           "\" is not made on a GPU; pass device=\"cpu\""));
+        }
+        continue;
+      }
+      known.push_back(transform.name());
+      if (transform.name() != name) continue;
+      TransformSpec spec;
+      spec.library = library_;
+      spec.transform = name;
+      spec.native_op = how->native_op();
+      spec.params.assign(how->params().begin(), how->params().end());
+      spec.wrap = how->wrap();
+      spec.loader.emplace();
+      spec.loader->batch_transform = transform.batch_transform();
+      const auto& crops = catalogue_->policy().loader().crop_transforms();
+      spec.loader->is_crop =
+          std::find(crops.begin(), crops.end(), name) != crops.end();
+      return spec;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "transforms: \"", name, "\" is unknown", DidYouMean(name, known)));
+  }
+
+ private:
+  std::string library_;
+  std::unique_ptr<Catalogue> catalogue_;
+  const TransformSet* set_ = nullptr;
+};
+
+absl::Status BadTransform(const std::string& name, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("transforms: \"", name, "\" ", what));
+}
+
+// Adds one step of the list to the options.
+absl::Status AddStep(const Transforms& transforms, const std::string& text,
+                     LoaderOptions* options) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits(' ', 1));
+  RecipeStep step;
+  if (!absl::SimpleAtod(parts.first, &step.probability) ||
+      !(step.probability >= 0 && step.probability <= 1)) {
+    return BadTransform(parts.second, "needs a probability from 0 to 1");
+  }
+  Recipe& recipe = options->recipe;
+  const std::vector<std::string> names = absl::StrSplit(parts.second, '|');
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(TransformSpec spec, transforms.Find(name));
+    const bool is_mix = IsMixOp(spec.native_op);
+    if (!is_mix && !spec.loader->is_crop && spec.native_op != kStepsOp) {
+      step.one_of.push_back(std::move(spec));
+      continue;
+    }
+    if (names.size() > 1 || step.probability < 1) {
+      return BadTransform(name, "is always applied: name it alone");
+    }
+    if (is_mix) {
+      ASSIGN_OR_RETURN(options->mix, MixOptionsOf(spec));
+      return absl::OkStatus();
+    }
+    if (spec.native_op == kStepsOp) {
+      ASSIGN_OR_RETURN(const std::vector<RecipeStep> steps, StepsOf(spec));
+      recipe.steps.insert(recipe.steps.end(), steps.begin(), steps.end());
+      return absl::OkStatus();
+    }
+    if (!recipe.steps.empty()) {
+      return BadTransform(name, "is a crop and must come first");
+    }
+    for (std::string& param : spec.params) {
+      if (absl::StartsWith(param, "size=")) {
+        param = absl::StrCat("size=(", recipe.crop, ",", recipe.crop, ")");
+      }
+    }
+    recipe.first_step_crops = true;
+    step.one_of.push_back(std::move(spec));
+  }
+  recipe.steps.push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+absl::Status AddSteps(Settings* settings, bool on_gpu, LoaderOptions* options) {
+  const std::string configs = settings->Text("configs");
+  if (!settings->steps().empty()) {
+    ASSIGN_OR_RETURN(const Transforms transforms,
+                     Transforms::Load(configs, options->recipe.channels,
+                                      on_gpu ? "cuda" : "native"));
+    for (const std::string& step : settings->steps()) {
+      RETURN_IF_ERROR(AddStep(transforms, step, options));
+    }
+  }
+  if (settings->Integer("flip") == 0) return absl::OkStatus();
+  TransformSpec flip;
+  flip.native_op = on_gpu ? "flip" : "cv::flip";
+  flip.params = {on_gpu ? "axis=horizontal" : "flip_code=1"};
+  options->recipe.steps.push_back({{flip}, 0.5});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
+  LoaderOptions options;
+  options.batch_size = static_cast<int>(settings->Integer("batch_size"));
+  options.workers = static_cast<int>(settings->Integer("workers"));
+  options.buffers = static_cast<int>(settings->Integer("prefetch"));
+  options.persistent = true;
+  options.shuffle = settings->Integer("shuffle") != 0;
+  options.seed = static_cast<uint64_t>(settings->Integer("seed"));
+  options.on_error = settings->Word<OnError>("on_error", {"skip", "fail"});
+  options.read_ahead.method = settings->Word<ReadMethod>(
+      "read_ahead", {"inline", "threads", "io_uring", "auto"});
+  Recipe& recipe = options.recipe;
+  recipe.channels = static_cast<int>(settings->Integer("channels"));
+  recipe.crop = static_cast<int>(settings->Integer("crop"));
+  recipe.position =
+      settings->Word<CropPosition>("crop_position", {"random", "center"});
+  recipe.format = settings->Word<SampleFormat>(
+      "format", {"float32 first", "float32 last", "uint8 first", "uint8 last"});
+  recipe.mean = settings->Numbers("mean");
+  recipe.std = settings->Numbers("std");
+  RETURN_IF_ERROR(AddSteps(settings, on_gpu, &options));
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Source>> OpenSource(
+    Settings* settings, const std::vector<std::string>& files,
+    std::unique_ptr<Source> array) {
+  const std::string kind = settings->Text("source");
+  const std::string path = settings->Text("path");
+  const bool needs_labels = settings->Integer("needs_labels") != 0;
+  RETURN_IF_ERROR(settings->status());
+  const auto open = [&]() -> absl::StatusOr<std::unique_ptr<Source>> {
+    if (kind == "array") return std::move(array);
+    if (kind == "store") {
+      std::map<std::string, std::string> store = settings->rest();
+      store["url"] = path;
+      return SourceOfStore(store, needs_labels);
+    }
+    if (kind == "shards") return SourceOfShards(files);
+    if (kind == "folder") return SourceOfFolder(path);
+    return SourceOfFiles(files);
+  };
+  ASSIGN_OR_RETURN(std::unique_ptr<Source> source, open());
+  if (source->size() == 0) {
+    return absl::NotFoundError(absl::StrCat(
+        path,
+        ": has no .jpg, .jpeg, .png or .npy files, and no .tar files of "
+        "them"));
+  }
+  return source;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,62 @@
+// The settings of feedrate_open (c_api.h), NAME=VALUE each, and what they stand
+// for: options, recipe and source of a loader.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/loader/loader.h"
+#include "lib/loader/source/source.h"
+
+namespace feedrate {
+
+// Read name by name; the first that is missing or wrong is in status().
+class Settings {
+ public:
+  Settings(const char* const* settings, int64_t count);
+
+  std::string Text(const std::string& name);
+  int64_t Integer(const std::string& name);
+  std::vector<double> Numbers(const std::string& name);
+  // The place of the value in `words`.
+  template <typename T>
+  T Word(const std::string& name, const std::vector<std::string>& words) {
+    const std::string text = Text(name);
+    const auto found = std::find(words.begin(), words.end(), text);
+    if (found == words.end()) Fail(name, text);
+    return static_cast<T>(found - words.begin());
+  }
+
+  // A step each: PROBABILITY NAME|NAME.
+  const std::vector<std::string>& steps() const { return steps_; }
+
+  // Those that nobody has read: settings of a store.
+  const std::map<std::string, std::string>& rest() const { return values_; }
+
+  absl::Status status() const { return status_; }
+
+ private:
+  void Fail(const std::string& name, const std::string& text);
+
+  std::map<std::string, std::string> values_;
+  std::vector<std::string> steps_;
+  absl::Status status_;
+};
+
+// Batches and recipe, with transforms of `native`, or of `cuda` on a GPU.
+absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu);
+
+// Opens the source; call it last, because it takes what is left for settings of
+// the store. `files` are those of the sources `files` and `shards`, `array` is
+// the source `array`. NotFound if it has no items.
+absl::StatusOr<std::unique_ptr<Source>> OpenSource(
+    Settings* settings, const std::vector<std::string>& files,
+    std::unique_ptr<Source> array);
+
+}  // namespace feedrate
