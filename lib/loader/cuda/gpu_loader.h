@@ -73,14 +73,6 @@ absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
 absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
     const LoaderSpec& spec, GpuRecipe recipe, std::unique_ptr<Source> source);
 
-// Upper limits of a GPU for a loader: the rate of the engines alone on whole
-// files in memory (at most 256 of `files`, evenly spaced), with nothing read,
-// cropped or copied back; and the rate of a copy from pinned memory. Each is
-// the best of three rounds of a third of `seconds`.
-absl::StatusOr<DeviceLimits> MeasureGpuLimits(
-    const GpuLoaderOptions& options, const std::vector<SourceFile>& files,
-    double seconds);
-
 class CudaLoaderAdapter : public CudaAdapter {
  public:
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
