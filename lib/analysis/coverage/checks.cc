@@ -36,7 +36,6 @@ namespace {
 
 enum class Kind { kUnknown, kCpu, kGpu };
 
-constexpr char kHostCpu[] = "host_cpu";
 // Channels of the images in files; more are made by repeating them.
 constexpr int kFileChannels = 3;
 
@@ -430,7 +429,7 @@ class Judge {
   void JudgeCopy(const RunState& run) {
     // The run's copy speed is that of the CPU, which does not limit rows of a
     // GPU.
-    if (job_.device() == "cuda" && job_.hardware_class() != "host_cpu") {
+    if (job_.device() == "cuda" && job_.hardware_class() != kHostCpu) {
       ++rows_without_copy_limit_;
       return;
     }

@@ -162,7 +162,7 @@ void MeasuredRuns::AddRow(const Row& row, float item_bytes,
   if (!DisturbancesOf(row).empty()) {
     disturbed_run_ids_.insert(texts_.Id(row.run_id()));
   }
-  const int job = jobs_.Find(row.job_id());
+  const int job = jobs_.Find(row);
   if (job < 0) return AddUnplanned(row, file, line);
   RunState state = StateOf(job, row, item_bytes);
   state.file = texts_.Id(file);
@@ -187,7 +187,7 @@ void MeasuredRuns::AddUnplanned(const Row& row, const std::string& file,
 }
 
 bool MeasuredRuns::IsHost(const RunState& run) const {
-  return Text(run.hardware_class) == "host_cpu";
+  return Text(run.hardware_class) == kHostCpu;
 }
 
 uint64_t MeasuredRuns::KeyOf(int job, const RunState& run) const {

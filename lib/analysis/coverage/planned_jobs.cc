@@ -122,8 +122,9 @@ std::string TextDifference(const Job& job, const Row& row) {
 }  // namespace
 
 std::string Subject(const Job& job) {
-  std::string text = absl::StrCat(job.scenario(), " ", job.mode(), " ",
-                                  job.scope(), " ", job.device(), " ");
+  std::string text = absl::StrCat(
+      job.scenario(), " ", job.mode(), " ", job.scope(), " ",
+      job.hardware_class() == kHostCpu ? kHostCpu : job.device(), " ");
   absl::StrAppend(&text, job.library(), job.transform().empty() ? "" : " ",
                   job.transform());
   if (job.batch_size() > 0) absl::StrAppend(&text, " b", job.batch_size());
@@ -133,7 +134,8 @@ std::string Subject(const Job& job) {
 }
 
 void PlannedJobs::Add(const Job& job) {
-  const auto [entry, is_new] = by_id_.try_emplace(job.job_id(), size());
+  const auto [entry, is_new] = by_id_.try_emplace(
+      {job.job_id(), job.hardware_class() == kHostCpu}, size());
   if (is_new) {
     Job bare = job;
     bare.clear_run_indexes();
@@ -146,13 +148,6 @@ void PlannedJobs::Add(const Job& job) {
     by_cell_.try_emplace(CellOf(job).value(), size() - 1);
     by_batch_.try_emplace(CellOf(job).Number(job.batch_size()).value(),
                           size() - 1);
-  } else if (job.hardware_class() == "cpu") {
-    // Keeps the class that allows more machines; see HardwareProblem.
-    Job known;
-    std::string& wire = jobs_[entry->second].wire;
-    known.ParseFromString(wire);
-    known.set_hardware_class("cpu");
-    wire = known.SerializeAsString();
   }
   std::vector<int32_t>& runs = jobs_[entry->second].runs;
   runs.insert(runs.end(), job.run_indexes().begin(), job.run_indexes().end());
@@ -182,9 +177,13 @@ int64_t PlannedJobs::total_runs() const {
   return total;
 }
 
-int PlannedJobs::Find(absl::string_view job_id) const {
-  const auto found = by_id_.find(job_id);
-  return found == by_id_.end() ? -1 : found->second;
+int PlannedJobs::Find(const Row& row) const {
+  const bool on_host = row.hardware_class() == kHostCpu;
+  for (const bool host : {on_host, !on_host}) {
+    const auto found = by_id_.find({row.job_id(), host});
+    if (found != by_id_.end()) return found->second;
+  }
+  return -1;
 }
 
 int PlannedJobs::FindCell(const Row& row) const {

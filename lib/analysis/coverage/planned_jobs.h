@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,6 +19,9 @@ namespace feedrate {
 
 class Catalogue;
 
+// Hardware class of jobs and rows on the CPU of a GPU machine.
+inline constexpr char kHostCpu[] = "host_cpu";
+
 // A short description of a job, such as `image-rgb micro augmentation_only cpu
 // kornia Blur`, with the batch size if there is one.
 std::string Subject(const Job& job);
@@ -25,9 +29,9 @@ std::string Subject(const Job& job);
 // Jobs in the order of the plan, kept in the wire format: about 300 bytes each.
 class PlannedJobs {
  public:
-  // Adds a job, or only its runs if the job is already there. A job that is
-  // planned both on a CPU machine and on the CPU of a GPU machine may run on
-  // either.
+  // Adds a job, or only its runs if the job is already there. A job on a CPU
+  // machine and the same job, with the same id, on the CPU of a GPU machine are
+  // two.
   void Add(const Job& job);
 
   int size() const { return static_cast<int>(jobs_.size()); }
@@ -40,8 +44,9 @@ class PlannedJobs {
   bool HasRun(int index, int32_t run) const;
   int64_t total_runs() const;
 
-  // The index of a job, or -1 if there is none.
-  int Find(absl::string_view job_id) const;
+  // The index of the row's job, or -1 if there is none: the one on the row's
+  // kind of machine, else the one on the other kind.
+  int Find(const Row& row) const;
   // For a row of no job: a job of the row's cell (the same library, transform,
   // scope, data, …), preferably with its batch size. -1 if there is none.
   int FindCell(const Row& row) const;
@@ -63,7 +68,8 @@ class PlannedJobs {
   std::vector<Entry> jobs_;
   // A plan comes from a few configs.
   std::vector<std::string> configs_;
-  absl::flat_hash_map<std::string, int> by_id_;
+  // By id, and whether the job runs on the CPU of a GPU machine.
+  absl::flat_hash_map<std::pair<std::string, bool>, int> by_id_;
   // The first job of each cell, and of each batch size in it.
   absl::flat_hash_map<uint64_t, int> by_cell_;
   absl::flat_hash_map<uint64_t, int> by_batch_;

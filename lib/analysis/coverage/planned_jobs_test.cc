@@ -53,19 +53,26 @@ TEST(PlannedJobsTest, AJobTwiceAddsItsRuns) {
   EXPECT_EQ(jobs.total_runs(), 2);
   EXPECT_TRUE(jobs.HasRun(0, 2));
   EXPECT_FALSE(jobs.HasRun(0, 1));
-  EXPECT_EQ(jobs.Find(job.job_id()), 0);
-  EXPECT_EQ(jobs.Find("other"), -1);
+  Row row = MakeRow(job);
+  EXPECT_EQ(jobs.Find(row), 0);
+  row.set_job_id("other");
+  EXPECT_EQ(jobs.Find(row), -1);
 }
 
-TEST(PlannedJobsTest, PlannedOnBothKindsOfMachineIsFreeToChoose) {
+TEST(PlannedJobsTest, AJobOnBothKindsOfMachineIsTwoJobs) {
   PlannedJobs jobs;
-  Job job = MakeJob(256);
-  job.set_hardware_class("host_cpu");
-  jobs.Add(job);
-  EXPECT_EQ(jobs.Get(0).hardware_class(), "host_cpu");
-  job.set_hardware_class("cpu");
-  jobs.Add(job);
-  EXPECT_EQ(jobs.Get(0).hardware_class(), "cpu");
+  const Job on_cpu = MakeJob(256);
+  Job on_host = on_cpu;
+  on_host.set_hardware_class("host_cpu");
+  ASSERT_EQ(on_host.job_id(), on_cpu.job_id());
+  jobs.Add(on_cpu);
+  // A row of the other kind of machine is judged with the one job there is.
+  EXPECT_EQ(jobs.Find(MakeRow(on_host)), 0);
+  jobs.Add(on_host);
+  EXPECT_EQ(jobs.total_runs(), 2);
+  EXPECT_EQ(jobs.Find(MakeRow(on_cpu)), 0);
+  EXPECT_EQ(jobs.Find(MakeRow(on_host)), 1);
+  EXPECT_THAT(Subject(jobs.Get(1)), HasSubstr(" host_cpu kornia "));
 }
 
 TEST(PlannedJobsTest, ARowOfTheJobHasNoDifference) {
@@ -208,7 +215,8 @@ TEST(CoveragePlanTest, DaliIsOwedOnlyWhenAskedForAndOnlyDecoding) {
   // The matrix maps seven, of which five build.
   EXPECT_EQ(running, 5);
   EXPECT_THAT(copied, ElementsAre("albumentationsx", "kornia", "torchvision"));
-  EXPECT_THAT(on_host, ElementsAre("albumentationsx pipeline"));
+  EXPECT_THAT(on_host,
+              ElementsAre("albumentationsx micro", "albumentationsx pipeline"));
 
   std::vector<std::string> warnings;
   options = Options("ram-reduced");
