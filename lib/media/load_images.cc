@@ -24,6 +24,7 @@
 #include "lib/media/image_file.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
+#include "lib/tar/extract/safe_path.h"
 
 namespace feedrate {
 namespace {
@@ -139,6 +140,12 @@ bool HasExtension(absl::string_view path,
                      });
 }
 
+// Whether stage_dataset wrote the file for its own use.
+bool IsStageFile(const std::string& path) {
+  return BaseName(path).compare(0, tar::kStagePrefix.size(),
+                                tar::kStagePrefix) == 0;
+}
+
 absl::StatusOr<std::unique_ptr<ImageSource>> OpenFolder(
     const std::string& folder, const std::vector<std::string>& extensions) {
   if (!IsFolder(folder)) {
@@ -149,17 +156,17 @@ absl::StatusOr<std::unique_ptr<ImageSource>> OpenFolder(
   }
   ASSIGN_OR_RETURN(std::vector<std::string> paths,
                    ListFiles(folder, "", /*recursive=*/true));
-  if (!extensions.empty()) {
-    const auto others = std::remove_if(paths.begin(), paths.end(),
-                                       [&extensions](const std::string& path) {
-                                         return !HasExtension(path, extensions);
-                                       });
-    paths.erase(others, paths.end());
-  }
+  const auto is_other = [&extensions](const std::string& path) {
+    return IsStageFile(path) ||
+           (!extensions.empty() && !HasExtension(path, extensions));
+  };
+  paths.erase(std::remove_if(paths.begin(), paths.end(), is_other),
+              paths.end());
   return std::make_unique<FolderSource>(folder, std::move(paths));
 }
 
-// Opens `synthetic:…`, or a folder: every file in it and below, by sorted path.
+// Opens `synthetic:…`, or a folder: every file in it and below, by sorted path,
+// except the files of stage_dataset.
 // `extensions` such as {".jpg"}, in upper or lower case, exclude other files;
 // empty means no limit. `num_items` is the number of synthetic images where the
 // name does not say.

@@ -114,6 +114,16 @@ TEST_F(LoadImagesTest, DigestIsOfNamesAndContentsUsed) {
   EXPECT_NE(Load(2).sha256, two);
 }
 
+TEST_F(LoadImagesTest, FilesOfStageDatasetAreNoData) {
+  CopyTestdata("photo.jpg", "val/1.jpg");
+  CopyTestdata("photo.jpg", "val/.stage_dataset.jpg");
+  Write(".stage_dataset.done", "{}");
+  Write("val/.stage_dataset.journal", "0");
+  const LoadedImages loaded = Load(0);
+  EXPECT_EQ(loaded.corpus.size(), 1);
+  EXPECT_TRUE(loaded.skipped.empty());
+}
+
 TEST_F(LoadImagesTest, ExtensionsLimitWhatIsTried) {
   CopyTestdata("photo.jpg", "1.JPG");
   CopyTestdata("rgb.png", "2.png");
