@@ -76,7 +76,7 @@ def open_gpu_memory(text):
     driver_device.use_first_device(driver)
     handle = IpcHandle.from_buffer_copy(bytes.fromhex(text))
     address = ctypes.c_uint64()
-    # 1: access between GPUs is set up when it is needed. There is no other flag.
+    # 1, the only flag: access between GPUs is set up when it is needed.
     driver.call("cuIpcOpenMemHandle_v2", ctypes.byref(address), handle, 1)
     return address.value
 
