@@ -16,3 +16,5 @@ dev/bazel.sh build //tools/train //tools/eval //tools/compare_baseline \
 for test in torch eval image_eval; do
   python3 "tools/train/${test}_test.py" "$(dev/bazel.sh info bazel-bin)"
 done
+"$(dev/python_env.sh dev/locks/storage.lock)/bin/python" -B \
+  tools/train/stores_test.py "$(dev/bazel.sh info bazel-bin)"

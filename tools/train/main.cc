@@ -24,8 +24,8 @@ DEFINE_string(model, "vit5_tiny",
 DEFINE_string(
     loader, "",
     "NAME: the loader for --scope=e2e, by default native, which reads "
-    "the folder --dataset; several folders, separated by commas, make "
-    "one job each "
+    "--dataset: a folder, or tar shards or a store with native and cuda; "
+    "several, separated by commas, make one job each "
     "{native|cuda|torchvision|dali|dali_gpu|mixture}");
 DEFINE_string(mixture, "",
               "SETTINGS: settings for --loader=mixture, such as "
@@ -144,6 +144,8 @@ ToolInfo Info() {
       "--sweep='loader=native,torchvision,dali'",
       "train --scope=e2e --dataset=/data/train --epochs=10 "
       "--validate-every=1000 --validation-dataset=/data/val",
+      "train --scope=e2e --dataset=s3://bucket/shards --cache-dir=cache "
+      "--epochs=1",
       "srun --nodes=2 --ntasks=2 train --world-size=-1",
       "train --profile=trace --profile-output=/tmp/vit",
       "train --subject=my_pkg.model:build --batch-size=16",

@@ -461,12 +461,6 @@ absl::StatusOr<GpuLoaderOptions> UsableOptions(const LoaderSpec& loader) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
-    const TransformSpec& spec, const std::vector<SourceFile>& files) {
-  ASSIGN_OR_RETURN(const GpuLoaderOptions options, UsableOptions(*spec.loader));
-  return Make(spec, options, files);
-}
-
-absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
     const LoaderSpec& spec, GpuRecipe recipe, std::unique_ptr<Source> source) {
   ASSIGN_OR_RETURN(const GpuLoaderOptions options, UsableOptions(spec));
   auto made =

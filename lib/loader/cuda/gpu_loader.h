@@ -66,10 +66,8 @@ class DeviceLoader {
   // Files that the current epoch could not use.
   virtual const FaultList& faults() const = 0;
 };
-absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
-    const TransformSpec& spec, const std::vector<SourceFile>& files);
-// Same. Of `spec` it uses batch size, workers, prefetch, crop, on_error,
-// shuffle and settings. REQUIRES: the source has places.
+// Of `spec` it uses batch size, workers, prefetch, crop, on_error, shuffle and
+// settings. REQUIRES: the source has places, or is a RemoteSource.
 absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
     const LoaderSpec& spec, GpuRecipe recipe, std::unique_ptr<Source> source);
 

@@ -13,8 +13,6 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/source/remote_source.h"
-#include "lib/storage/object_store.h"
-#include "lib/storage/open_store.h"
 #include "lib/storage/remote/dialect.h"
 
 namespace feedrate {
@@ -90,15 +88,9 @@ absl::StatusOr<std::unique_ptr<Source>> SourceOfFolder(
 
 absl::StatusOr<std::unique_ptr<Source>> SourceOfStore(
     const std::map<std::string, std::string>& fields, bool needs_labels) {
-  ASSIGN_OR_RETURN(const StoreSpec spec, ParseStoreSpec(fields));
-  ASSIGN_OR_RETURN(const OpenedStore store, OpenCachedStore(spec));
-  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, store.store->List());
-  std::vector<int64_t> labels;
-  ASSIGN_OR_RETURN(
-      const std::vector<SourceFile> items,
-      StoreItems(objects, {"jpg", "jpeg", "png", "npy"}, 0, store.store.get(),
-                 needs_labels ? &labels : nullptr));
-  return OpenRemoteSource(spec, items, std::move(labels));
+  ASSIGN_OR_RETURN(StoreListing listing, ListStore(fields, needs_labels));
+  return OpenRemoteSource(listing.store, listing.items,
+                          std::move(listing.labels));
 }
 
 absl::StatusOr<std::unique_ptr<Source>> SourceOfFiles(

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/source/source.h"
+#include "lib/records/worker.pb.h"
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"
 #include "lib/storage/open_store.h"
@@ -48,6 +50,12 @@ class RemoteSource final : public Source {
   std::string name(int64_t item) const override;
   int64_t label(int64_t item) const override {
     return labels_.empty() ? -1 : labels_[item];
+  }
+  // Only the size.
+  ItemPlace Place(int64_t item) const override {
+    ItemPlace place;
+    place.bytes = items_[item].bytes;
+    return place;
   }
   // Reads the item with one request, or from the cache.
   absl::StatusOr<absl::string_view> Read(int64_t item,
@@ -91,6 +99,11 @@ class RemoteSource final : public Source {
   std::vector<CacheBlock> blocks_;
 };
 
+// What the store of a source has done so far; none for local sources.
+std::optional<StorageCounts> StorageOf(const Source& source);
+// The same without what it had done `before`. REQUIRES: it has a store.
+StorageCounts StorageSince(const StorageCounts& before, const Source& source);
+
 // Makes a source from a list of parts of objects. Opens the store, with its
 // cache if it has one. InvalidArgument if an entry of the list is not part of
 // an object.
@@ -109,6 +122,17 @@ absl::StatusOr<std::vector<SourceFile>> StoreItems(
     const std::vector<ObjectInfo>& objects,
     const std::vector<std::string>& endings, int64_t num_items,
     ObjectStore* store, std::vector<int64_t>* labels = nullptr);
+
+// The images and arrays of a store, as OpenRemoteSource takes them.
+struct StoreListing {
+  StoreSpec store;
+  std::vector<SourceFile> items;
+  std::vector<int64_t> labels;  // Of StoreItems; empty if not asked for.
+};
+
+// Lists all of them. `fields` are those of PrintStoreSpec.
+absl::StatusOr<StoreListing> ListStore(
+    const std::map<std::string, std::string>& fields, bool needs_labels);
 
 // InvalidArgument, with its name, for an item that cannot be read into memory.
 // REQUIRES: it is a part of an object.

@@ -345,4 +345,38 @@ absl::StatusOr<std::unique_ptr<Source>> ShardSource(
   return std::make_unique<Shards>(std::move(shards), std::move(members));
 }
 
+namespace {
+
+class SelectedItems final : public Source {
+ public:
+  SelectedItems(std::unique_ptr<Source> source, std::vector<int64_t> items)
+      : source_(std::move(source)), items_(std::move(items)) {}
+
+  int64_t size() const override { return static_cast<int64_t>(items_.size()); }
+  std::string name(int64_t item) const override {
+    return source_->name(items_[item]);
+  }
+  int64_t label(int64_t item) const override {
+    return source_->label(items_[item]);
+  }
+  ItemPlace Place(int64_t item) const override {
+    return source_->Place(items_[item]);
+  }
+  absl::StatusOr<absl::string_view> Read(int64_t item,
+                                         ReadBuffer* buffer) const override {
+    return source_->Read(items_[item], buffer);
+  }
+
+ private:
+  const std::unique_ptr<Source> source_;
+  const std::vector<int64_t> items_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> SelectItems(std::unique_ptr<Source> source,
+                                    std::vector<int64_t> items) {
+  return std::make_unique<SelectedItems>(std::move(source), std::move(items));
+}
+
 }  // namespace feedrate

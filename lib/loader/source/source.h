@@ -101,8 +101,8 @@ class Source {
   virtual PixelView Pixels(int64_t item) const { return {}; }
 
   virtual ItemPlace Place(int64_t item) const { return {}; }
-  // Returns itself if items come from an object store. Read works then, Place
-  // does not.
+  // Returns itself if items come from an object store. Read works then; Place
+  // knows only the size.
   virtual const RemoteSource* remote() const { return nullptr; }
   // Returns the bytes of the item, valid until `buffer` is used again. Error
   // messages do not repeat the item's name.
@@ -156,5 +156,10 @@ bool IsItemName(absl::string_view name);
 // InvalidArgument names a shard that is truncated or not an archive.
 absl::StatusOr<std::unique_ptr<Source>> ShardSource(
     const std::vector<std::string>& shards);
+
+// Only these items of `source`, in this order. REQUIRES: it has them, and its
+// items are files or parts of files on this machine.
+std::unique_ptr<Source> SelectItems(std::unique_ptr<Source> source,
+                                    std::vector<int64_t> items);
 
 }  // namespace feedrate

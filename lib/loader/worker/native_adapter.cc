@@ -22,7 +22,6 @@
 #include "lib/loader/source/remote_source.h"
 #include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
-#include "lib/records/fields.h"
 #include "lib/records/worker.pb.h"
 #include "lib/storage/object_store.h"
 #include "lib/worker/loader_message.h"
@@ -31,30 +30,6 @@
 
 namespace feedrate {
 namespace {
-
-// What the store has done so far; none for local sources.
-std::optional<StorageCounts> StorageOf(const Source& source) {
-  if (source.remote() == nullptr) return std::nullopt;
-  const TransferCounts transfers = source.remote()->counts();
-  const CacheCounts cache = source.remote()->cache_counts();
-  StorageCounts counts;
-  counts.set_requests(transfers.requests);
-  counts.set_bytes(transfers.bytes);
-  counts.set_retries(transfers.retries);
-  counts.set_checksum_faults(transfers.checksum_faults);
-  counts.set_busy_s(transfers.busy_s);
-  counts.set_cache_hits(cache.hits);
-  counts.set_cache_misses(cache.misses);
-  counts.set_cache_bad_entries(cache.bad_entries);
-  counts.set_cache_write_failures(cache.write_failures);
-  return counts;
-}
-
-StorageCounts Since(const StorageCounts& before, StorageCounts now) {
-  AddSameFields(before, &now, -1);
-  now.set_busy_s(std::max(0.0, now.busy_s()));
-  return now;
-}
 
 // The id that each sample shows.
 std::vector<std::optional<int64_t>> IdsOf(const LoaderBatch& batch,
@@ -100,7 +75,7 @@ class NativeStream : public BatchStream {
     ReportFaults(epoch_->faults(), reply);
     if (position_.has_value()) reply->set_state(position_->ToText());
     if (before_.has_value()) {
-      *reply->mutable_storage() = Since(*before_, *StorageOf(loader_.source()));
+      *reply->mutable_storage() = StorageSince(*before_, loader_.source());
     }
     if (loader_.device_bytes() > 0) {
       reply->set_gpu_allocated_bytes(loader_.device_bytes());

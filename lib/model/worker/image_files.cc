@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
 #include "lib/loader/source/source.h"
 #include "lib/machine/resources.h"
 #include "lib/machine/root.h"
@@ -101,37 +102,56 @@ std::vector<ImageFile> ListImages(const ImageFolder& folder,
         path.parent_path().lexically_normal().lexically_relative(root).string();
     return place == "." ? "" : place;
   };
-  std::map<std::string, int64_t> folders;
-  std::vector<std::string> found;
+  std::vector<ImageFile> all;
   for (const auto& path : paths) {
-    if (folders.emplace(path.parent_path().string(), folders.size()).second) {
-      found.push_back(below(path));
-    }
+    all.push_back({path.string(), 0, -1, below(path)});
   }
-  if (names != nullptr && found.size() > 1) *names = found;
-  // Evenly over the sorted files, so that every class keeps its share.
-  size_t kept = 0;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const auto before = [&](size_t index) {
-      return static_cast<size_t>(index * folder.sample_ratio);
-    };
-    if (before(i + 1) > before(i)) std::swap(paths[kept++], paths[i]);
-  }
-  paths.resize(kept);
-  std::vector<ImageFile> files;
-  for (size_t i = folder.rank; i < paths.size(); i += folder.world_size) {
-    const int64_t label =
-        folders.size() > 1 ? folders[paths[i].parent_path().string()] : i;
-    files.push_back({paths[i].string(),
-                     static_cast<int64_t>(std::filesystem::file_size(paths[i])),
-                     label % folder.classes, below(paths[i])});
+  std::vector<int64_t> kept;
+  std::vector<ImageFile> files = ShareOf(folder, all, names, &kept);
+  for (ImageFile& file : files) {
+    file.bytes = static_cast<int64_t>(std::filesystem::file_size(file.path));
   }
   return files;
 }
 
-namespace {
+std::vector<ImageFile> ShareOf(const ImageFolder& folder,
+                               const std::vector<ImageFile>& all,
+                               std::vector<std::string>* names,
+                               std::vector<int64_t>* kept) {
+  std::map<std::filesystem::path, int64_t> numbers;
+  for (const ImageFile& file : all) {
+    if (file.label < 0) numbers.emplace(file.folder, 0);
+  }
+  int64_t classes = 0;
+  for (auto& [name, number] : numbers) {
+    number = classes++;
+    if (names != nullptr && numbers.size() > 1) names->push_back(name.string());
+  }
+  std::vector<ImageFile> files;
+  int64_t sampled = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    // Evenly over all files, so that every class keeps its share.
+    const auto before = [&](size_t index) {
+      return static_cast<size_t>(index * folder.sample_ratio);
+    };
+    if (before(i + 1) == before(i)) continue;
+    const int64_t place = sampled++;
+    if (place % folder.world_size != folder.rank) continue;
+    kept->push_back(static_cast<int64_t>(i));
+    ImageFile& file = files.emplace_back(all[i]);
+    if (file.label >= 0) continue;
+    file.label =
+        (numbers.size() > 1 ? numbers[file.folder] : place) % folder.classes;
+  }
+  return files;
+}
 
-// The shards that `path` is or has, sorted.
+std::unique_ptr<Source> SourceOf(const std::vector<ImageFile>& files) {
+  std::vector<ListedFile> listed;
+  for (const ImageFile& file : files) listed.push_back({file.path, file.bytes});
+  return ListSource(std::move(listed));
+}
+
 std::vector<std::string> ShardsOf(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_regular_file(path, error)) return {path};
@@ -145,6 +165,18 @@ std::vector<std::string> ShardsOf(const std::string& path) {
   return shards;
 }
 
+absl::Status CheckLabel(const std::string& name, int64_t label,
+                        int64_t classes) {
+  if (label >= 0 && label < classes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      name,
+      label < 0 ? ": has no number of a class; it needs a member .cls"
+                : absl::StrCat(": is of class ", label),
+      ", and the model has classes 0 to ", classes - 1));
+}
+
+namespace {
+
 absl::StatusOr<LabeledImages> ListShards(const ImageFolder& folder,
                                          std::vector<std::string> shards) {
   if (folder.world_size > 1) {
@@ -157,13 +189,7 @@ absl::StatusOr<LabeledImages> ListShards(const ImageFolder& folder,
   for (int64_t i = 0; i < (*source)->size(); ++i) {
     const std::string name = (*source)->name(i);
     const int64_t label = (*source)->label(i);
-    if (label < 0 || label >= folder.classes) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          name,
-          label < 0 ? ": has no number of a class; it needs a member .cls"
-                    : absl::StrCat(": is of class ", label),
-          ", and the model has classes 0 to ", folder.classes - 1));
-    }
+    RETURN_IF_ERROR(CheckLabel(name, label, folder.classes));
     const size_t tar = name.find(".tar:");
     images.files.push_back(
         {name, (*source)->Place(i).bytes, label,

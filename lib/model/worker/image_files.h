@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/loader/source/source.h"
 
 namespace feedrate {
 
@@ -54,6 +56,26 @@ struct ImageFile {
 std::vector<ImageFile> ListImages(const ImageFolder& folder,
                                   std::vector<std::string>* special,
                                   std::vector<std::string>* names = nullptr);
+
+// This process's part of all files of a data set, which are in the order that
+// every process has: a sample, and of that every world_size-th file. Sets
+// labels below 0 as ImageFile has them, with the folders sorted. `names` as
+// for ListImages. `kept` gets the numbers of the files.
+std::vector<ImageFile> ShareOf(const ImageFolder& folder,
+                               const std::vector<ImageFile>& all,
+                               std::vector<std::string>* names,
+                               std::vector<int64_t>* kept);
+
+// The tar file that `path` is, or those directly in it, sorted.
+std::vector<std::string> ShardsOf(const std::string& path);
+
+// InvalidArgument, with the name of the image, unless the number that its
+// `.cls` member has is one of the model's `classes`.
+absl::Status CheckLabel(const std::string& name, int64_t label,
+                        int64_t classes);
+
+// Reads the files one by one.
+std::unique_ptr<Source> SourceOf(const std::vector<ImageFile>& files);
 
 struct LabeledImages {
   // Tar files that hold the images. Empty: each image is a file of its own.

@@ -26,7 +26,6 @@
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/loader/source/source.h"
 #include "lib/worker/loader_message.h"
-#include "lib/worker/source_list.h"
 
 #if defined(FEEDRATE_CUDA)
 #include "lib/loader/cuda/gpu_loader.h"
@@ -158,12 +157,6 @@ std::vector<int64_t> ClassesOf(const std::vector<ImageFile>& files) {
   return classes;
 }
 
-std::unique_ptr<Source> SourceOf(const std::vector<ImageFile>& files) {
-  std::vector<ListedFile> listed;
-  for (const ImageFile& file : files) listed.push_back({file.path, file.bytes});
-  return ListSource(std::move(listed));
-}
-
 std::unique_ptr<Loader> MakeLoader(std::unique_ptr<Source> source,
                                    const LoaderBatchOptions& options,
                                    LoaderOptions loader_options) {
@@ -185,7 +178,8 @@ std::unique_ptr<Loader> MakeLoader(std::unique_ptr<Source> source,
 }  // namespace
 
 std::unique_ptr<BatchSource> MakeLoaderBatches(
-    const std::vector<ImageFile>& files, const LoaderBatchOptions& options) {
+    const std::vector<ImageFile>& files, std::unique_ptr<Source> source,
+    const LoaderBatchOptions& options) {
   LoaderOptions loader_options;
   loader_options.persistent = true;
   loader_options.drop_last = true;
@@ -198,7 +192,7 @@ std::unique_ptr<BatchSource> MakeLoaderBatches(
   step.probability = 0.5;
   loader_options.recipe.steps = {step};
   return std::make_unique<NativeBatches>(
-      MakeLoader(SourceOf(files), options, loader_options), ClassesOf(files),
+      MakeLoader(std::move(source), options, loader_options), ClassesOf(files),
       options.to_gpu);
 }
 
@@ -245,14 +239,15 @@ namespace {
 
 class GpuBatches : public BatchSource {
  public:
-  GpuBatches(const TransformSpec& spec, std::vector<SourceFile> files,
+  GpuBatches(const TransformSpec& spec, std::unique_ptr<Source> source,
              std::vector<int64_t> classes, uint64_t seed)
       : batch_size_(spec.loader->batch_size),
         side_(spec.loader->crop),
-        files_(std::move(files)),
         classes_(std::move(classes)),
         seed_(seed),
-        loader_(LoaderValue(MakeDeviceLoader(spec, files_))) {
+        loader_(LoaderValue(
+            MakeDeviceLoader(*spec.loader, LoaderValue(GpuRecipe::Create(spec)),
+                             std::move(source)))) {
     Start();
   }
 
@@ -279,7 +274,7 @@ class GpuBatches : public BatchSource {
   // Goes on with the files that the last epoch left out, because they did not
   // fill a batch.
   void Start() {
-    const auto files = static_cast<int64_t>(files_.size());
+    const auto files = static_cast<int64_t>(classes_.size());
     EpochCommand command;
     command.seed = seed_++;
     command.first = first_;
@@ -290,7 +285,6 @@ class GpuBatches : public BatchSource {
 
   const int64_t batch_size_;
   const int64_t side_;
-  const std::vector<SourceFile> files_;
   const std::vector<int64_t> classes_;
   uint64_t seed_;  // For the next epoch.
   const std::unique_ptr<DeviceLoader> loader_;
@@ -302,6 +296,7 @@ class GpuBatches : public BatchSource {
 }  // namespace
 
 std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
+                                            std::unique_ptr<Source> source,
                                             const LoaderBatchOptions& options) {
   const Recipe usual;
   TransformSpec spec;
@@ -322,15 +317,14 @@ std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
   loader.std = usual.std;
   loader.input_scale = usual.input_scale;
   loader.on_error = "skip";
-  std::vector<SourceFile> list;
-  for (const ImageFile& file : files) list.push_back({file.path, file.bytes});
-  return std::make_unique<GpuBatches>(spec, std::move(list), ClassesOf(files),
+  return std::make_unique<GpuBatches>(spec, std::move(source), ClassesOf(files),
                                       options.seed);
 }
 
 #else
 
 std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>&,
+                                            std::unique_ptr<Source>,
                                             const LoaderBatchOptions&) {
   throw std::runtime_error(
       "loader cuda: this program was built without CUDA; build it with "

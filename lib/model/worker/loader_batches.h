@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/loader/source/source.h"
 #include "lib/model/torch/batches.h"
 #include "lib/model/worker/image_files.h"
 
@@ -25,13 +26,15 @@ struct LoaderBatchOptions {
 // Batches from the loader of lib/loader in this process: random crops, flips
 // and normalization, in a new order each epoch, without incomplete last
 // batches. Prefetches while a step runs. std::runtime_error if the loader
-// fails. REQUIRES: at least one full batch.
+// fails. REQUIRES: at least one full batch; `source` has the items `files`.
 std::unique_ptr<BatchSource> MakeLoaderBatches(
-    const std::vector<ImageFile>& files, const LoaderBatchOptions& options);
+    const std::vector<ImageFile>& files, std::unique_ptr<Source> source,
+    const LoaderBatchOptions& options);
 
 // The same by the loader of lib/loader/cuda, which also decodes on the current
 // GPU and leaves batches there. std::runtime_error without --config=cuda.
 std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
+                                            std::unique_ptr<Source> source,
                                             const LoaderBatchOptions& options);
 
 // Passes each usable image once to `use`, in order, in batches of at most

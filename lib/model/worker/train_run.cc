@@ -7,14 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
+#include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
-#include <system_error>
 
 #include "lib/adapters/torch/blas.h"
+#include "lib/loader/source/remote_source.h"
+#include "lib/loader/source/source.h"
 #include "lib/machine/energy.h"
 #include "lib/machine/gpu.h"
 #include "lib/model/flops.h"
@@ -27,6 +30,7 @@
 #include "lib/model/torch/script_model.h"
 #include "lib/model/torch/trainer.h"
 #include "lib/model/worker/fed_batches.h"
+#include "lib/model/worker/image_data.h"
 #include "lib/model/worker/image_files.h"
 #include "lib/model/worker/loader_batches.h"
 #include "lib/model/worker/validation.h"
@@ -81,6 +85,8 @@ class Training {
       use = std::make_unique<GpuUse>(spec_.device_index);
     }
     paused_s_ = 0;
+    std::optional<StorageCounts> objects;
+    if (source_ != nullptr) objects = StorageOf(*source_);
     EnergyMeter energy(Root(), OpenGpuEnergy());
     const EnergyUse before = energy.Read();
     const double start = MonotonicSeconds();
@@ -88,6 +94,7 @@ class Training {
     device_->Synchronize();
     wall_s_ = MonotonicSeconds() - start - paused_s_;
     energy_ = EnergyBetween(before, energy.Read());
+    if (objects.has_value()) objects_ = StorageSince(*objects, *source_);
     if (use != nullptr) gpu_use_ = use->Stop();
     times_ = trainer_->TakeTimes();
     losses_ = trainer_->TakeLosses();
@@ -251,24 +258,33 @@ class Training {
       throw std::runtime_error("images do not feed " + model_spec_.name);
     }
     if (spec_.loader == "mixture") return FromMixture();
-    const std::vector<ImageFile> files = ListFolder();
-    NoteFiles(files);
+    ImageData data = ListData();
+    NoteFiles(data.files, data.local);
     if (spec_.epochs > 0) {
       spec_.steps = std::max<int64_t>(
           1, spec_.epochs * (files_ / spec_.batch_size) / spec_.accumulation);
     }
     if (spec_.loader == "native" || spec_.loader == "cuda") {
-      return FromOurs(files);
+      return FromOurs(std::move(data));
     }
-    return FromFeeder(files);
+    return FromFeeder(data.files);
   }
 
-  void NoteFiles(const std::vector<ImageFile>& files) {
-    storage_ = PrepareStorage(
-        spec_.folder, files, spec_.cold, [this] { TellProgress(0); },
-        &resident_);
+  // `local` are the files on this machine that have the images.
+  void NoteFiles(const std::vector<ImageFile>& files,
+                 const std::vector<ImageFile>& local) {
+    if (spec_.objects.empty()) {
+      storage_ = PrepareStorage(
+          spec_.folder, local, spec_.cold, [this] { TellProgress(0); },
+          &resident_);
+    } else {
+      storage_ = spec_.folder.substr(0, spec_.folder.find(':'));
+    }
     files_ = files.size();
-    for (const ImageFile& file : files) file_bytes_ += file.bytes;
+    for (const ImageFile& file : files) {
+      bytes_of_.push_back(file.bytes);
+      file_bytes_ += file.bytes;
+    }
   }
 
   std::unique_ptr<BatchSource> FromMixture() {
@@ -281,44 +297,53 @@ class Training {
     // Processes that train together get different samples of the same mixture.
     options.seed = spec_.seed * spec_.world_size + spec_.rank;
     MixtureFeed feed = MakeMixtureBatches(options);
-    NoteFiles(feed.shards);
+    NoteFiles(feed.shards, feed.shards);
     return std::move(feed.batches);
   }
 
-  std::vector<ImageFile> ListFolder() {
+  ImageData ListData() {
     ImageFolder folder;
     folder.path = spec_.folder;
     folder.sample_ratio = spec_.sample_ratio;
     folder.classes = model_spec_.classes;
     folder.rank = spec_.rank;
     folder.world_size = spec_.world_size;
-    std::vector<std::string> special;
-    std::vector<ImageFile> files = ListImages(folder, &special, &class_names_);
+    // A store may have millions of objects.
+    auto listing = std::async(std::launch::async, [this, &folder] {
+      return OpenImageData(folder, spec_.objects);
+    });
+    while (listing.wait_for(std::chrono::seconds(1)) !=
+           std::future_status::ready) {
+      TellProgress(0);
+    }
+    ImageData data = LoaderValue(listing.get());
+    class_names_ = data.classes;
     if (spec_.rank == 0) {
-      listed_.total = static_cast<int64_t>(special.size());
-      special.resize(std::min(special.size(), kMostListed));
-      for (const std::string& path : special) {
+      listed_.total = static_cast<int64_t>(data.special.size());
+      data.special.resize(std::min(data.special.size(), kMostListed));
+      for (const std::string& path : data.special) {
         listed_.first.push_back({-1, path, "is no regular file"});
       }
     }
-    if (static_cast<int64_t>(files.size()) < spec_.batch_size) {
+    if (static_cast<int64_t>(data.files.size()) < spec_.batch_size) {
       throw std::runtime_error(
-          spec_.folder + ": has " + std::to_string(files.size()) +
+          spec_.folder + ": has " + std::to_string(data.files.size()) +
           " images for a batch of " + std::to_string(spec_.batch_size));
     }
-    return files;
+    return data;
   }
 
-  std::unique_ptr<BatchSource> FromOurs(
-      const std::vector<ImageFile>& files) const {
+  std::unique_ptr<BatchSource> FromOurs(ImageData data) {
     LoaderBatchOptions options;
     options.batch_size = spec_.batch_size;
     options.image_size = model_spec_.image_size;
     options.workers = spec_.workers;
     options.seed = spec_.seed;
     options.to_gpu = spec_.device == "cuda";
-    return spec_.loader == "cuda" ? MakeGpuBatches(files, options)
-                                  : MakeLoaderBatches(files, options);
+    source_ = data.source.get();
+    return spec_.loader == "cuda"
+               ? MakeGpuBatches(data.files, std::move(data.source), options)
+               : MakeLoaderBatches(data.files, std::move(data.source), options);
   }
 
   std::unique_ptr<BatchSource> FromFeeder(
@@ -516,9 +541,7 @@ class Training {
     if (spec_.loader == "mixture") return;
     files_ -= skipped.total;
     for (const SkippedFiles::File& file : skipped.first) {
-      std::error_code error;
-      const auto bytes = std::filesystem::file_size(file.path, error);
-      if (!error) file_bytes_ -= static_cast<int64_t>(bytes);
+      file_bytes_ -= bytes_of_[file.item];
     }
   }
 
@@ -561,6 +584,7 @@ class Training {
     result.set_files(files_);
     result.set_file_bytes(file_bytes_);
     if (resident_ >= 0) result.set_resident(resident_);
+    if (objects_.has_value()) *result.mutable_objects() = *objects_;
     // These were never counted as data.
     skipped.first.insert(skipped.first.end(), listed_.first.begin(),
                          listed_.first.end());
@@ -610,6 +634,11 @@ class Training {
   std::string storage_;
   int64_t files_ = 0;
   int64_t file_bytes_ = 0;
+  std::vector<int64_t> bytes_of_;  // Each of the files.
+  // What `batches_` reads. Null for other libraries' loaders.
+  const Source* source_ = nullptr;
+  // What its store did during the measured steps.
+  std::optional<StorageCounts> objects_;
   double resident_ = -1;
   // What is no data although its name says so. Of all processes together, so
   // the first one tells.

@@ -9,6 +9,8 @@
 namespace feedrate {
 namespace {
 
+constexpr char kObjects[] = "objects.";
+
 using Setter = std::function<bool(const std::string&)>;
 
 bool ParseInt(const std::string& text, int64_t* value) {
@@ -119,6 +121,11 @@ TrainSpec ParseTrainSpec(const std::vector<std::string>& words) {
   const std::map<std::string, Setter> setters = Setters(&spec);
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
+    if (word.rfind(kObjects, 0) == 0 && equals != std::string::npos) {
+      const size_t name = sizeof(kObjects) - 1;
+      spec.objects[word.substr(name, equals - name)] = word.substr(equals + 1);
+      continue;
+    }
     const auto setter = setters.find(word.substr(0, equals));
     if (equals == std::string::npos || setter == setters.end() ||
         !setter->second(word.substr(equals + 1))) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct TrainSpec {
   // Settings of the loader `mixture`, whose folder contains episodes.
   std::string mixture;
   std::string folder;
+  // If not empty, the images are in a store: words `objects.NAME=VALUE` of
+  // lib/storage/object_store.h, and `folder` is for messages.
+  std::map<std::string, std::string> objects;
   // Python and script that run another library's loader.
   std::string feeder;
   std::string feeder_script;

@@ -16,11 +16,6 @@ Validator::Validator(const TrainSpec& spec, const ModelSpec& model,
     : image_size_(model.image_size),
       workers_(spec.workers),
       world_size_(spec.world_size) {
-  if (classes.empty()) {
-    throw std::runtime_error(
-        "validation: the data of the training has no classes; it needs a "
-        "subfolder per class");
-  }
   ImageFolder folder;
   folder.path = spec.validation_folder;
   folder.classes = model.classes;
@@ -30,6 +25,12 @@ Validator::Validator(const TrainSpec& spec, const ModelSpec& model,
   if (!images.ok()) {
     throw std::runtime_error("validation: " +
                              std::string(images.status().message()));
+  }
+  // Numbers in `.cls` members need no names.
+  if (classes.empty() && images->shards.empty()) {
+    throw std::runtime_error(
+        "validation: the data of the training has no classes; it needs a "
+        "subfolder per class");
   }
   images_ = *std::move(images);
 }

@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/resources.h"
+#include "lib/records/fields.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -145,6 +146,26 @@ void SetCache(const Cache& cache, bool cold, Row* row) {
   } else if (cold || resident < kWarmShare) {
     row->add_labels("partly_cold");
   }
+}
+
+std::optional<double> TransferRate(const StorageCounts& counts) {
+  if (counts.bytes() == 0 || counts.busy_s() <= 0) return std::nullopt;
+  return static_cast<double>(counts.bytes()) / counts.busy_s() / 1e6;
+}
+
+void SetTransfers(const StorageCounts& counts, const std::string& url,
+                  int connections, Row* row) {
+  Storage* const storage = row->mutable_storage();
+  storage->set_scheme(url.substr(0, url.find(':')));
+  storage->set_connections(connections);
+  AddSameFields(counts, storage);
+  const int64_t lookups = counts.cache_hits() + counts.cache_misses();
+  if (lookups > 0) {
+    storage->set_cache_hit_rate(static_cast<double>(counts.cache_hits()) /
+                                static_cast<double>(lookups));
+  }
+  const std::optional<double> rate = TransferRate(counts);
+  if (rate.has_value()) storage->set_download_mb_per_s(*rate);
 }
 
 }  // namespace feedrate

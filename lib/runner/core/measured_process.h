@@ -93,4 +93,12 @@ absl::Status LookAtPages(const std::vector<std::string>& paths, bool cold,
 // although nobody asked for that.
 void SetCache(const Cache& cache, bool cold, Row* row);
 
+// MB/s while requests were under way. Absent if nothing was read.
+std::optional<double> TransferRate(const StorageCounts& counts);
+
+// Sets `storage` of a row that was read from the store at `url`, by at most
+// `connections` requests at a time.
+void SetTransfers(const StorageCounts& counts, const std::string& url,
+                  int connections, Row* row);
+
 }  // namespace feedrate

@@ -19,6 +19,7 @@
 #include "lib/records/fields.h"
 #include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
+#include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/rows.h"
 #include "lib/stats/summary.h"
 #include "lib/worker/loader_message.h"
@@ -196,11 +197,6 @@ StorageCounts SumOfStorage(const std::vector<EpochReply>& epochs) {
   return sum;
 }
 
-std::optional<double> Rate(const StorageCounts& counts) {
-  if (counts.bytes() == 0 || counts.busy_s() <= 0) return std::nullopt;
-  return static_cast<double>(counts.bytes()) / counts.busy_s() / 1e6;
-}
-
 // Workers wait for bytes or read them themselves; the rest is their work.
 std::optional<double> NetworkShare(const LoaderStats& loader) {
   double waited_s = 0, read_s = 0, worked_s = 0;
@@ -226,7 +222,7 @@ std::string FieldOf(const std::map<std::string, std::string>& fields,
 }  // namespace
 
 std::optional<double> DownloadMbPerS(const std::vector<EpochReply>& epochs) {
-  return Rate(SumOfStorage(epochs));
+  return TransferRate(SumOfStorage(epochs));
 }
 
 int ConnectionsOf(const LoaderSpec& spec) {
@@ -242,22 +238,13 @@ void SetStorage(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
                 std::optional<double> one_connection_mb_per_s, Row* row) {
   if (epochs.empty() || !epochs[0].has_storage()) return;
   const StorageCounts counts = SumOfStorage(epochs);
+  SetTransfers(counts, FieldOf(spec.store, "url"), ConnectionsOf(spec), row);
   Storage* const storage = row->mutable_storage();
-  const std::string url = FieldOf(spec.store, "url");
-  storage->set_scheme(url.substr(0, url.find(':')));
-  storage->set_connections(ConnectionsOf(spec));
-  AddSameFields(counts, storage);
-  const int64_t lookups = counts.cache_hits() + counts.cache_misses();
-  if (lookups > 0) {
-    storage->set_cache_hit_rate(static_cast<double>(counts.cache_hits()) /
-                                static_cast<double>(lookups));
-  }
   const std::optional<double> share = NetworkShare(row->loader());
   if (share.has_value()) {
     storage->set_network_share(counts.requests() > 0 ? *share : 0);
   }
-  const std::optional<double> rate = Rate(counts);
-  if (rate.has_value()) storage->set_download_mb_per_s(*rate);
+  const std::optional<double> rate = TransferRate(counts);
   if (!one_connection_mb_per_s.has_value()) return;
   storage->set_one_connection_mb_per_s(*one_connection_mb_per_s);
   if (!rate.has_value() || storage->connections() == 0) return;

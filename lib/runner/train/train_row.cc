@@ -1,15 +1,19 @@
 #include "lib/runner/train/train_row.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/model/flops.h"
 #include "lib/records/fields.h"
 #include "lib/records/json.h"
+#include "lib/runner/core/measured_process.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {
@@ -222,6 +226,30 @@ void SetFiles(const TrainSettings& settings,
 }
 
 }  // namespace
+
+void SetObjects(const std::vector<TrainReply>& results,
+                const std::map<std::string, std::string>& store, Row* row) {
+  StorageCounts sum;
+  double busy_s = 0;
+  for (const TrainReply& result : results) {
+    AddSameFields(result.objects(), &sum);
+    busy_s = std::max(busy_s, result.objects().busy_s());
+  }
+  // Processes read at the same time.
+  sum.set_busy_s(busy_s);
+  int connections = 0;
+  (void)absl::SimpleAtoi(store.at("connections"), &connections);
+  SetTransfers(sum, store.at("url"), connections, row);
+  const Storage& storage = row->storage();
+  std::string* const words = row->mutable_train()->mutable_storage();
+  if (storage.has_download_mb_per_s()) {
+    absl::StrAppendFormat(words, ", %.0f MB/s", storage.download_mb_per_s());
+  }
+  if (storage.has_cache_hit_rate()) {
+    absl::StrAppendFormat(words, ", %.0f%% cached",
+                          std::floor(storage.cache_hit_rate() * 100));
+  }
+}
 
 double LeastSquaresSlope(const std::vector<double>& values) {
   const double n = values.size();

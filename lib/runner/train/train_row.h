@@ -1,6 +1,7 @@
 // Rows of trainings, and metrics from them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,11 @@ struct TrainDevicePeak {
 void SetTrainResult(const Job& job, const TrainSettings& settings,
                     const TrainDevicePeak& peak,
                     const std::vector<TrainReply>& results, Row* row);
+
+// Sets `storage` from what all processes read from a store during the measured
+// steps. `store` has the fields of PrintStoreSpec.
+void SetObjects(const std::vector<TrainReply>& results,
+                const std::map<std::string, std::string>& store, Row* row);
 
 // Slope of the least-squares line through `values` over 0, 1, 2 …; 0 for fewer
 // than two values.

@@ -234,16 +234,56 @@ class TrainMode : public JobMode {
           absl::StrCat("--dataset: the folder of \"", job.dataset(),
                        "\" is not named; scope e2e reads images from it"));
     }
-    if (!IsFolder(folder->second)) {
-      return absl::NotFoundError(
-          absl::StrCat("--dataset: ", folder->second,
-                       ": no such folder; scope e2e reads images from it"));
-    }
-    if (loader == kNativeLoader || loader == kGpuLoader ||
-        loader == kMixtureLoader || feeders_.count(loader) > 0) {
+    RETURN_IF_ERROR(CheckData(folder->second, loader));
+    if (Streams(loader) || loader == kMixtureLoader ||
+        feeders_.count(loader) > 0) {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(feeders_[loader], FeederWorker(places, loader));
+    return absl::OkStatus();
+  }
+
+  // Whether the loader reads shards and objects.
+  static bool Streams(const std::string& loader) {
+    return loader == kNativeLoader || loader == kGpuLoader;
+  }
+
+  // Whether the loader can read the images at `place`, a folder, shards or a
+  // store. Lists a store once.
+  absl::Status CheckData(const std::string& place, const std::string& loader) {
+    const bool is_remote = IsRemoteDataset(place);
+    std::vector<std::string> special;
+    const bool is_shards = !is_remote && loader != kMixtureLoader &&
+                           !ShardsOf(place).empty() &&
+                           ListImages({.path = place}, &special).empty();
+    if (!Streams(loader) && (is_remote || is_shards)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--loader=", loader, ": reads a folder of files, and ",
+          WithoutQueries(place), is_remote ? " is a store" : " is tar shards",
+          "; copy it with stage_dataset, or use --loader=native"));
+    }
+    if (is_remote) return CheckStore(place);
+    if (IsFolder(place) || is_shards || absl::StrContains(place, '{')) {
+      return absl::OkStatus();
+    }
+    return absl::NotFoundError(
+        absl::StrCat("--dataset: ", place,
+                     ": no such folder; scope e2e reads images from it"));
+  }
+
+  absl::Status CheckStore(const std::string& url) {
+    if (options_.cold) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--cold: drops local files from memory, and ",
+                       WithoutQueries(url), " is a store; leave it out"));
+    }
+    if (stores_.count(url) > 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::unique_ptr<RemoteData> store,
+                     options_.run.open_remote(url, [](const std::string&) {}));
+    RETURN_IF_ERROR(
+        store->Objects({"jpg", "jpeg", "png", "npy"}, /*num_items=*/0)
+            .status());
+    stores_[url] = store->Fields();
     return absl::OkStatus();
   }
 
@@ -315,8 +355,9 @@ class TrainMode : public JobMode {
     folder.classes = settings.model.classes;
     std::vector<std::string> special;
     std::vector<std::string> classes;
-    ListImages(folder, &special, &classes);
-    if (classes.empty()) {
+    // The training lists stores and shards, and finds their classes.
+    const bool is_folder = !ListImages(folder, &special, &classes).empty();
+    if (is_folder && classes.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--validate_every: ", folder.path,
                        ": has no classes; it needs a subfolder per class"));
@@ -350,6 +391,9 @@ class TrainMode : public JobMode {
       peak.copy_bytes = results[0].copy_bytes();
     }
     SetTrainResult(job, settings, peak, results, row);
+    if (results[0].has_objects()) {
+      SetObjects(results, stores_.at(folders_.at(job.dataset())), row);
+    }
     if (row->has_cache()) SetCache(Cache(row->cache()), options_.cold, row);
     if (const int64_t skipped = row->train().skipped_files(); skipped > 0) {
       const LoaderFault& first = row->train().skipped(0);
@@ -404,8 +448,14 @@ class TrainMode : public JobMode {
 
   void AddLoader(const Job& job, const TrainSettings& settings,
                  TrainCommand* command) const {
-    command->argv.push_back(
-        absl::StrCat("folder=", folders_.at(job.dataset())));
+    const std::string& place = folders_.at(job.dataset());
+    command->argv.push_back(absl::StrCat("folder=", WithoutQueries(place)));
+    const auto store = stores_.find(place);
+    if (store != stores_.end()) {
+      for (const auto& [name, value] : store->second) {
+        command->argv.push_back(absl::StrCat("objects.", name, "=", value));
+      }
+    }
     if (options_.cold) command->argv.push_back("cold=1");
     const auto feeder = feeders_.find(settings.loader);
     if (feeder == feeders_.end()) return;
@@ -447,6 +497,8 @@ class TrainMode : public JobMode {
   const TrainRunOptions& options_;
   const absl::optional<SlurmStep> step_;
   const std::map<std::string, std::string> folders_;
+  // How to reach the stores among them, by address.
+  std::map<std::string, std::map<std::string, std::string>> stores_;
   // Interpreter of subjects.
   const std::string python_;
   std::map<std::string, WorkerCommand> commands_;
@@ -568,33 +620,12 @@ absl::Status CheckOptions(const TrainRunOptions& options) {
   return absl::OkStatus();
 }
 
-// Copies data sets from stores to this machine; they stay as long as the
-// returned objects.
-absl::StatusOr<std::vector<std::unique_ptr<RemoteData>>> BringHome(
-    const OpenRemoteData& open, std::map<std::string, std::string>* folders) {
-  const auto say = [](const std::string& text) {
-    std::cerr << "train: " << PrintableText(text) << "\n";
-  };
-  std::vector<std::unique_ptr<RemoteData>> stores;
-  for (auto& [id, folder] : *folders) {
-    if (!IsRemoteDataset(folder)) continue;
-    ASSIGN_OR_RETURN(stores.emplace_back(), open(folder, say));
-    ASSIGN_OR_RETURN(folder,
-                     stores.back()->BringHome({"jpg", "jpeg", "png", "npy"},
-                                              /*num_items=*/0,
-                                              /*own_names=*/false, nullptr));
-  }
-  return stores;
-}
-
 }  // namespace
 
 absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options) {
   RETURN_IF_ERROR(CheckOptions(options));
   ASSIGN_OR_RETURN(const absl::optional<SlurmStep> step, ThisSlurmStep());
   ASSIGN_OR_RETURN(TrainJobs jobs, LoadTrainJobs(options.source, step));
-  ASSIGN_OR_RETURN(const auto stores,
-                   BringHome(options.run.open_remote, &jobs.folders));
   if (step.has_value() && step->rank > 0) {
     return FollowTrain(options.run, *step);
   }
