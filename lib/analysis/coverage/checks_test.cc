@@ -336,6 +336,29 @@ TEST_F(CoverageJudgeTest, VideoOnTheHostsCpuIsRight) {
   EXPECT_THAT(Codes(), ElementsAre("wrong_hardware"));
 }
 
+TEST_F(CoverageJudgeTest, PlannedOnBothKindsOfMachineIsOwedOnBoth) {
+  Plan("video-16f", "micro", "cpu", "albumentationsx", "HorizontalFlip");
+  Job on_host = jobs_.Get(0);
+  on_host.set_hardware_class("host_cpu");
+  jobs_.Add(on_host);
+  EXPECT_THAT(Codes(), ElementsAre("missing"));
+  ASSERT_EQ(record_.groups_size(), 2);
+  EXPECT_EQ(record_.groups(0).complete(), 1);
+  EXPECT_EQ(record_.groups(1).device(), "host_cpu");
+  EXPECT_EQ(record_.groups(1).missing(), 1);
+  ASSERT_EQ(fixes_.size(), 1);
+  EXPECT_EQ(fixes_[0].hardware_class(), "host_cpu");
+  const std::vector<Row> on_cpu_machine = rows_;
+  for (Row row : on_cpu_machine) {
+    row.set_hardware_class("host_cpu");
+    row.set_machine_profile("l4x1_driver580_cuda13.0_torch2.11_sm89");
+    row.set_env_id("00000000000000f2");
+    row.set_throughput(row.throughput() * 1.01);
+    rows_.push_back(row);
+  }
+  EXPECT_THAT(Codes(), IsEmpty());
+}
+
 TEST_F(CoverageJudgeTest, RowsOfBothKindsOfMachineAreNotMixed) {
   Plan("video-16f", "micro", "cpu", "albumentationsx", "HorizontalFlip");
   const std::vector<Row> on_cpu_machine = rows_;

@@ -162,7 +162,7 @@ absl::Status CoverageFindings::ForEachFix(
 
 int CoverageGroups::GroupOf(const Job& job) {
   const auto key = std::make_tuple(job.scenario(), job.mode(), job.scope(),
-                                   job.device(), job.library());
+                                   PlaceOf(job), job.library());
   const auto [entry, is_new] =
       index_.try_emplace(key, static_cast<int>(groups_.size()));
   if (is_new) {
@@ -170,7 +170,7 @@ int CoverageGroups::GroupOf(const Job& job) {
     group.set_scenario(job.scenario());
     group.set_mode(job.mode());
     group.set_scope(job.scope());
-    group.set_device(job.device());
+    group.set_device(PlaceOf(job));
     group.set_library(job.library());
   }
   return entry->second;

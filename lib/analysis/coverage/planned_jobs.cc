@@ -121,10 +121,13 @@ std::string TextDifference(const Job& job, const Row& row) {
 
 }  // namespace
 
+std::string PlaceOf(const Job& job) {
+  return job.hardware_class() == kHostCpu ? kHostCpu : job.device();
+}
+
 std::string Subject(const Job& job) {
-  std::string text = absl::StrCat(
-      job.scenario(), " ", job.mode(), " ", job.scope(), " ",
-      job.hardware_class() == kHostCpu ? kHostCpu : job.device(), " ");
+  std::string text = absl::StrCat(job.scenario(), " ", job.mode(), " ",
+                                  job.scope(), " ", PlaceOf(job), " ");
   absl::StrAppend(&text, job.library(), job.transform().empty() ? "" : " ",
                   job.transform());
   if (job.batch_size() > 0) absl::StrAppend(&text, " b", job.batch_size());

@@ -22,6 +22,9 @@ class Catalogue;
 // Hardware class of jobs and rows on the CPU of a GPU machine.
 inline constexpr char kHostCpu[] = "host_cpu";
 
+// Where a job runs: its device, or `host_cpu`.
+std::string PlaceOf(const Job& job);
+
 // A short description of a job, such as `image-rgb micro augmentation_only cpu
 // kornia Blur`, with the batch size if there is one.
 std::string Subject(const Job& job);
