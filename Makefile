@@ -65,8 +65,8 @@ fuzz: ## Fuzz each reader for FUZZ_SECONDS (600)
 	@dev/fuzz.sh
 
 .PHONY: bundle
-bundle: ## Relocatable folder and tarball in dist/; TOOLS="plan micro" picks
-	@dev/setup.sh build dev
+bundle: ## Relocatable folder and tarball in dist/; TOOLS="plan micro" CUDA=1 ARCH=…
+	@dev/setup.sh build dev $(if $(ARCH),"cross-$$(uname -m)")
 	@dev/bundle.sh $(TOOLS)
 
 .PHONY: wheel
@@ -125,7 +125,7 @@ study-mixture: ## Compare settings of a mixture: takeaways, figures, a training
 	@dev/studies/study_mixture.sh
 
 .PHONY: gpu-bundle
-gpu-bundle: ## What a GPU machine needs, for x86-64, in dist/
+gpu-bundle: ## A bundle with all GPU tests and benches, for x86-64, in dist/gpu
 	@dev/gpu_bundle.sh
 
 .PHONY: perf-gate

@@ -4,12 +4,13 @@
 #
 #   dev/bundle.sh [TOOL...]    all programs if none is named
 #   ARCH=aarch64 dev/bundle.sh for the other processor (dev/cross.sh)
+#   CUDA=1 dev/bundle.sh       for machines with and without a GPU; needs nvcc
 #
 #   dist/feedrate-VERSION-linux-ARCH/
 #     bin/          the programs, and `feedrate`, which launches them
-#     libexec/      what runners start: worker_* and python/; scripts behind
-#                   feedrate demo, doctor, envs and torch; programs whose worker
-#                   needs torch, launched through bin/
+#     libexec/      what runners start: worker_* and python/; cpu/ and cuda/ with
+#                   workers that link torch (dev/torch_worker.sh); scripts behind
+#                   feedrate demo, doctor, envs and torch
 #     lib/          the shared libraries they need, and licenses/ of those
 #     configs/      what the programs read
 #     completions/  for bash, zsh and fish
@@ -25,8 +26,9 @@ source dev/libraries.sh
 
 # A bundle is copied to every machine of a run, so it must stay small.
 limit_bytes="${BUNDLE_LIMIT_BYTES:-60000000}"
-# FFmpeg alone takes half of that.
+# FFmpeg alone takes half of that, and kernels for GPUs take more.
 unlimited=video
+if [[ -n "${CUDA:-}" ]]; then unlimited=feedrate; fi
 
 all_tools() {
   local folder
@@ -37,40 +39,35 @@ all_tools() {
 
 # Copies the program $1 into the bundle $2.
 add_program() {
-  local source="$built/tools/$1/$1" target="$2/bin/$1"
+  local source="$built/tools/$1/$1"
   [[ -x "$source" ]] || die "//tools/$1 makes no program $1"
-  if [[ " $torch_tools " == *" $1 "* ]]; then
-    target="$2/libexec/$1"
-    ln -s feedrate "$2/bin/$1"
-  fi
-  add_binary "$source" "$target" "$2/lib"
-}
-
-# add_binary SOURCE TARGET LIB: with the shared libraries that it needs in LIB.
-add_binary() {
-  install -m 755 "$1" "$2"
-  add_libraries "$2" "$3"
-  # shellcheck disable=SC2016  # $ORIGIN is for the dynamic linker.
-  set_rpath "$2" '$ORIGIN/../lib'
+  add_binary "$source" "$2/bin/$1" "$2/lib"
 }
 
 # Runners start processes that hold the libraries under test.
 runners="micro mixture pipeline video"
-# These start a worker that links torch (worker_eval, worker_train).
-torch_tools="eval train"
 
-# worker_labels TOOL...: of the workers that these tools need. FFmpeg's is large,
-# and `video` alone starts it.
+# torch_labels TOOL...: of the workers that link torch.
+torch_labels() {
+  local tool labels=()
+  for tool in "$@"; do
+    case "$tool" in
+      eval | train) labels+=("//lib/model/worker:worker_$tool") ;;
+      micro) labels+=(//lib/adapters/torch:worker_torch) ;;
+    esac
+  done
+  if [[ ${#labels[@]} -eq 0 ]]; then return; fi
+  if third_party/torch/find_torch.sh >/dev/null 2>&1; then
+    printf '%s\n' "${labels[@]}"
+  else
+    say "without libtorch, the bundle lacks ${labels[*]##*:}; make torch"
+  fi
+}
+
+# worker_labels TOOL...: of the other workers that these tools need. FFmpeg's is
+# large, and `video` alone starts it.
 worker_labels() {
   local folder name tool runs=""
-  for tool in $torch_tools; do
-    if [[ " $* " != *" $tool "* ]]; then continue; fi
-    if third_party/torch/find_torch.sh >/dev/null 2>&1; then
-      echo "//lib/model/worker:worker_$tool"
-    else
-      say "without libtorch, the bundle has no worker for $tool; make torch"
-    fi
-  done
   for tool in "$@"; do
     if [[ " $runners " == *" $tool "* ]]; then runs=1; fi
   done
@@ -86,16 +83,25 @@ worker_labels() {
   if [[ " $* " == *" pipeline "* || " $* " == *" mixture "* ]]; then
     echo //lib/loader/worker:worker_native
   fi
+  if [[ -z "${CUDA:-}" ]]; then return; fi
+  if [[ " $* " == *" micro "* || " $* " == *" pipeline "* ]]; then
+    echo //lib/loader/cuda:worker_cuda
+  fi
+  if [[ " $* " == *" video "* ]]; then echo //lib/loader/nvdec:worker_nvdec; fi
 }
 
-# add_workers BUNDLE LABEL...: copies workers, and the scripts behind `feedrate`.
+# add_workers BUNDLE FOLDER LABEL...: copies workers into a folder of libexec/.
 add_workers() {
-  local label name path
-  for label in "${@:2}"; do
-    name="${label##*:}"
+  local label path
+  for label in "${@:3}"; do
     path="${label#//}"
-    add_binary "$built/${path/:/\/}" "$1/libexec/$name" "$1/lib"
+    add_binary "$built/${path/:/\/}" "$1/libexec/$2/${label##*:}" "$1/lib"
   done
+}
+
+# add_scripts BUNDLE: what workers in Python and `feedrate` need.
+add_scripts() {
+  local name path
   while IFS= read -r path; do
     install -D -m 644 "$path" "$1/libexec/${path#lib/adapters/}"
   done < <(repo_files 'lib/adapters/python/*.py' |
@@ -142,9 +148,9 @@ main() {
     objects+=(//lib/loader/mixture:feedrate_frames)
   fi
   [[ ${#tools[@]} -gt 0 ]] || die "there is no program in tools/"
-  local workers
+  local workers torch_workers worker cuda=()
   mapfile -t workers < <(worker_labels "${tools[@]}")
-  "${bazel[@]}" build "${tools[@]/#///tools/}" "${workers[@]}" "${objects[@]}"
+  mapfile -t torch_workers < <(torch_labels "${tools[@]}")
   # This machine's own print the version and the completions.
   if [[ "$ARCH" != "$(uname -m)" ]]; then
     dev/bazel.sh build "${tools[@]/#///tools/}"
@@ -155,15 +161,24 @@ main() {
   new="$(mktemp -d "$dist/.new.XXXXXX")"
   trap 'rm -rf "${new:?}"' EXIT
   mkdir -p "$new"/{bin,lib,libexec}
+  # Both builds of these workers have the same place.
+  if [[ ${#torch_workers[@]} -gt 0 ]]; then
+    "${bazel[@]}" build "${torch_workers[@]}"
+    add_workers "$new" cpu "${torch_workers[@]}"
+  fi
+  if [[ -n "${CUDA:-}" ]]; then cuda=(--config=cuda "${torch_workers[@]}"); fi
+  "${bazel[@]}" build "${cuda[@]}" "${tools[@]/#///tools/}" "${workers[@]}" \
+    "${objects[@]}"
+  if [[ -n "${CUDA:-}" ]]; then add_workers "$new" cuda "${torch_workers[@]}"; fi
+  for worker in "${torch_workers[@]}"; do
+    install -m 755 dev/torch_worker.sh "$new/libexec/${worker##*:}"
+  done
   for tool in "${tools[@]}"; do
     add_program "$tool" "$new"
     programs+=("bazel-bin/tools/$tool/$tool")
   done
-  if [[ ${#workers[@]} -gt 0 ]]; then add_workers "$new" "${workers[@]}"; fi
-  # For batches on GPUs as well. Needs nvcc, and 4 MB more.
-  if [[ -n "${CUDA:-}" && ${#objects[@]} -gt 0 ]]; then
-    "${bazel[@]}" build --config=cuda //lib/loader/python:feedrate_loader
-  fi
+  add_workers "$new" . "${workers[@]}"
+  if compgen -G "$new/libexec/*" >/dev/null; then add_scripts "$new"; fi
   for object in "${objects[@]}"; do
     file="lib${object##*:}.so"
     object="${object#//}"

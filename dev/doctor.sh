@@ -14,11 +14,17 @@ source "$here/common.sh"
 
 find_torch="$REPO_ROOT/lib/find_torch.sh"
 feedrate="$REPO_ROOT/bin/feedrate"
+bundle=1
 remedy_build="install feedrate again; it needs glibc 2.34 or newer"
+remedy_cuda="get a bundle made with CUDA=1 make bundle"
+remedy_torch="get a bundle made after make torch"
 if [[ -e "$REPO_ROOT/MODULE.bazel" ]]; then
+  bundle=""
   find_torch="$REPO_ROOT/third_party/torch/find_torch.sh"
   feedrate="$REPO_ROOT/feedrate"
   remedy_build="make build"
+  remedy_cuda="dev/bazel.sh build --config=cuda, on a machine with nvcc"
+  remedy_torch="make torch, then dev/bazel.sh build //lib/model/worker/..."
 fi
 
 broken=0
@@ -52,13 +58,28 @@ programs() {
   essential programs "$count start" "$problem"
 }
 
+# worker_path NAME PATH
+worker_path() {
+  if [[ -n "$bundle" ]]; then
+    echo "$REPO_ROOT/libexec/worker_$1"
+  else
+    echo "$REPO_ROOT/bazel-bin/lib/$2/worker_$1"
+  fi
+}
+
+# has PROGRAM...: one of them is here. A bundle need not have all.
+has() {
+  local name
+  for name in $("$feedrate" list); do
+    if [[ " $* " == *" $name "* ]]; then return; fi
+  done
+  return 1
+}
+
 # worker NAME PATH: it says what it measures, or does not start.
 worker() {
-  local path="$REPO_ROOT/libexec/worker_$1" output
-  if [[ -e "$REPO_ROOT/MODULE.bazel" ]]; then
-    path="$REPO_ROOT/bazel-bin/lib/$2/worker_$1"
-  fi
-  output="$("$path" 2>&1 </dev/null)" || true
+  local output
+  output="$("$(worker_path "$@")" 2>&1 </dev/null)" || true
   if [[ "$output" =~ measures\ (.*)\ for\ micro ]]; then
     essential "worker $1" "${BASH_REMATCH[1]}" ""
   else
@@ -68,21 +89,37 @@ worker() {
 
 # gpu_worker NAME PATH: of a library on GPUs, which few machines need.
 gpu_worker() {
-  local path="$REPO_ROOT/libexec/worker_$1" output
-  if [[ -e "$REPO_ROOT/MODULE.bazel" ]]; then
-    path="$REPO_ROOT/bazel-bin/lib/$2/worker_$1"
-  fi
-  if [[ ! -e "$path" ]]; then
-    line "worker $1" missing "not in this build" "dev/gpu_bundle.sh makes a$(
-    ) bundle with it, on a machine with nvcc; only rows with device cuda need it"
-    return
-  fi
+  local path output
+  path="$(worker_path "$@")"
   output="$("$path" 2>&1 </dev/null)" || true
   if [[ "$output" =~ measures\ (.*)\ for\ micro ]]; then
     line "worker $1" ok "${BASH_REMATCH[1]}"
+  elif [[ -e "$path" ]]; then
+    line "worker $1" missing "${output##*: }" "$remedy_build"
   else
-    line "worker $1" missing "${output##*: }" "it needs a torch with CUDA;$(
-    ) name one with TORCH_ROOT"
+    line "worker $1" missing "not in this build" "only rows with device cuda$(
+    ) need it; $remedy_cuda"
+  fi
+}
+
+# torch_worker NAME PATH: one that links torch, and whether it uses a GPU.
+torch_worker() {
+  local path which
+  path="$(worker_path "$@")"
+  if [[ ! -e "$path" ]]; then
+    line "worker $1" missing "not in this build" "$remedy_torch"
+  elif [[ -z "$bundle" ]]; then
+    line "worker $1" ok "built"
+  elif ! which="$("$path" --which 2>&1)"; then
+    line "worker $1" missing "${which#feedrate: }" "feedrate torch fetches one$(
+    ) for the CPU; for a GPU, name the torch of a Python with TORCH_ROOT"
+  elif [[ "$which" == cuda ]]; then
+    line "worker $1" ok "for CPU and GPU"
+  elif [[ "$which" == *CUDA=1 ]]; then
+    line "worker $1" ok "for the CPU" "for a GPU, $remedy_cuda"
+  else
+    line "worker $1" ok "for the CPU" "for a GPU, ${which#cpu: }: name a torch$(
+    ) with its CUDA libraries, such as that of a Python, with TORCH_ROOT"
   fi
 }
 
@@ -160,15 +197,19 @@ machine() {
 
 line check status found
 programs
-worker null adapters/null
-worker opencv adapters/opencv
-worker ffmpeg adapters/ffmpeg
-worker native loader/worker
-gpu_worker cuda loader/cuda
-gpu_worker nvdec loader/nvdec
-gpu_worker torch adapters/torch
+if has micro mixture pipeline video; then
+  worker null adapters/null
+  worker opencv adapters/opencv
+fi
+if has video; then worker ffmpeg adapters/ffmpeg; fi
+if has mixture pipeline; then worker native loader/worker; fi
+if has micro pipeline; then gpu_worker cuda loader/cuda; fi
+if has video; then gpu_worker nvdec loader/nvdec; fi
 python
 torch
+if has micro; then torch_worker torch adapters/torch; fi
+if has train; then torch_worker train model/worker; fi
+if has eval; then torch_worker eval model/worker; fi
 machine
 if [[ ${#remedies[@]} -gt 0 ]]; then
   echo

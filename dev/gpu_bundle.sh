@@ -1,18 +1,16 @@
 #!/bin/bash
-# Makes a folder with all GPU tests and benches. It is made on any machine with
-# CUDA's nvcc, and runs on an x86-64 machine with a GPU, its driver and a
-# python3 with torch:
+# Makes a bundle for machines with a GPU (CUDA=1 dev/bundle.sh), with all GPU tests
+# and benches besides. It is made on any machine with CUDA's nvcc, and runs on one
+# with a GPU, its driver and a python3 with torch:
 #
 #   dev/gpu_bundle.sh [FOLDER]       default dist/gpu
 #   copy it there, then: FOLDER/gpu_check.sh, FOLDER/gpu_train.sh
 #
-# bin/, libexec/, lib/ and configs/ are those of a bundle (dev/bundle.sh).
-# Beside them are cuda_bench, the benches of peers, feedrate.Loader (python/),
-# and gpu_duel_dali.py, which needs a python3 with DALI. It has Kornia's wheels
-# if pip can fetch them, and with PEERS="dali cvcuda" those of DALI and CV-CUDA
-# (about 260 and 130 MB); torchvision is the target's own. BUILT=1 uses what is
-# already built and leaves out the rest. FFmpeg is included for clips
-# (dev/ffmpeg.sh).
+# Beside the bundle are cuda_bench, the benches of peers, feedrate.Loader
+# (python/), and gpu_duel_dali.py, which needs a python3 with DALI. It has Kornia's
+# wheels if pip can fetch them, and with PEERS="dali cvcuda" those of DALI and
+# CV-CUDA (about 260 and 130 MB); torchvision is the target's own. TOOLS names
+# other programs than all that gpu_check.sh runs.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -24,28 +22,15 @@ ARCH=x86_64
 # shellcheck source=dev/libraries.sh
 source "$REPO_ROOT/dev/libraries.sh"
 
-# add LABEL FOLDER: the program, which finds its libraries wherever it lies. The
-# target's torch is linked to lib/torch by gpu_check.sh.
+# add LABEL FOLDER: a program of its own. gpu_check.sh links the target's torch to
+# lib/torch.
 add() {
   local path="${1#//}"
-  local target="$folder/$2/${path##*:}"
-  if [[ -n "${BUILT:-}" && ! -e "$built/${path/:/\/}" ]]; then
-    say "$1 is not built, and left out"
-    return
-  fi
-  install -D -m 755 "$built/${path/:/\/}" "$target"
-  # shellcheck disable=SC2016
-  set_rpath "$target" '$ORIGIN/../lib:$ORIGIN/../lib/torch'
-  add_libraries "$target" "$folder/lib"
+  add_binary "$built/${path/:/\/}" "$folder/$2/${path##*:}" "$folder/lib" torch
 }
 
-programs=(//tools/micro:micro //tools/pipeline:pipeline //tools/plan:plan
-  //tools/aggregate:aggregate //tools/collect_env:collect_env
-  //tools/video:video //tools/train:train //tools/eval:eval)
-workers=(//lib/adapters/null:worker_null //lib/loader/cuda:worker_cuda
-  //lib/loader/worker:worker_native //lib/adapters/torch:worker_torch
-  //lib/loader/nvdec:worker_nvdec //lib/model/worker:worker_train
-  //lib/model/worker:worker_eval)
+# What gpu_check.sh runs of a bundle.
+tools="${TOOLS:-micro pipeline plan aggregate collect_env video train eval}"
 bench=//lib/adapters/cuda/bench:cuda_bench
 tests=(//lib/adapters/cuda/kernels:fused_test //lib/adapters/cuda:cuda_adapter_test
   //lib/adapters/torch:torch_gpu_test
@@ -57,15 +42,14 @@ loader=(//lib/loader/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
 # feedrate.Loader for batches on the GPU.
 module=//lib/loader/python:feedrate_loader
 
-if [[ -z "${BUILT:-}" ]]; then
-  "${bazel[@]}" build --config=cuda ${JOBS:+"--jobs=$JOBS"} \
-    "${programs[@]}" "${workers[@]}" "${loader[@]}" "$module" "$bench" \
-    "${tests[@]}"
-fi
 rm -rf "$folder"
-mkdir -p "$folder/lib"
-for label in "${programs[@]}" "${loader[@]}"; do add "$label" bin; done
-for label in "${workers[@]}"; do add "$label" libexec; done
+mkdir -p "$folder"
+# shellcheck disable=SC2086  # One word per program.
+made="$(CUDA=1 ARCH="$ARCH" BUNDLE_DIST="$folder/dist" dev/bundle.sh $tools)"
+mv "${made%.tar.gz}"/* "$folder"
+rm -r "$folder/dist"
+"${bazel[@]}" build --config=cuda "${loader[@]}" "$module" "$bench" "${tests[@]}"
+for label in "${loader[@]}"; do add "$label" bin; done
 add "$bench" .
 for label in "${tests[@]}"; do add "$label" tests; done
 add "${module/:/:lib}.so" lib
@@ -75,13 +59,6 @@ done < <(repo_files 'python/feedrate/*' python/tests/cases.py \
   python/tests/gpu_test.py)
 # Where the package looks for its library and configs.
 ln -s ../.. "$folder/python/feedrate/bundle"
-while IFS= read -r path; do
-  install -D -m 644 "$path" "$folder/libexec/${path#lib/adapters/}"
-done < <(repo_files 'lib/adapters/python/*.py' |
-  grep -v -e '_test\.py$' -e '/testing/' -e '/compare_plain\.py$')
-while IFS= read -r path; do
-  install -D -m 644 "$path" "$folder/$path"
-done < <(repo_files 'configs/*')
 install -m 755 dev/gpu_check.sh "$folder/gpu_check.sh"
 install -m 755 dev/gpu_train.sh "$folder/gpu_train.sh"
 install -m 644 dev/gpu_train.py "$folder/gpu_train.py"

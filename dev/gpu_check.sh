@@ -47,13 +47,14 @@ check() {
   fi
 }
 
-# A torch for worker_torch, and an environment that runners find.
+# A torch for workers and tests, and an environment that runners find.
 prepare() {
   local torch lock hash env
   mkdir -p rows
   torch="$("$python" -c 'import os, torch
 print(os.path.join(os.path.dirname(torch.__file__), "lib"))')" || return 1
   ln -sfn "$torch" lib/torch
+  export TORCH_ROOT="${torch%/lib}"
   # The CUDA libraries that torch itself loads lie beside it.
   ln -sfn "$torch/../../nvidia/cu13/lib" lib/cu13
   export LD_LIBRARY_PATH="$PWD/lib/cu13${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"

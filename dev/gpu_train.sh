@@ -27,6 +27,7 @@ python="${PYTHON:-python3}"
 torch="$("$python" -c \
   'import os, torch; print(os.path.dirname(torch.__file__))')"
 ln -sfn "$torch/lib" lib/torch
+export TORCH_ROOT="$torch"
 # The CUDA libraries that torch itself loads lie beside it.
 cuda="$torch/../nvidia/cu13/lib"
 export LD_LIBRARY_PATH="$cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"

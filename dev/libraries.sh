@@ -75,6 +75,18 @@ add_library() {
   fi
 }
 
+# add_binary SOURCE TARGET LIB [PLACE...]: a program, with the shared libraries that
+# it needs in LIB. It also looks for libraries in PLACEs, relative to LIB.
+add_binary() {
+  local path place
+  install -D -m 755 "$1" "$2"
+  add_libraries "$2" "$3"
+  # shellcheck disable=SC2016  # $ORIGIN is for the dynamic linker.
+  path='$ORIGIN'"/$(realpath --relative-to="$(dirname "$2")" "$3")"
+  for place in "${@:4}"; do path+=":${path%%:*}/$place"; done
+  set_rpath "$2" "$path"
+}
+
 # add_libraries FILE LIB: those it needs, and theirs.
 add_libraries() {
   local name

@@ -69,7 +69,6 @@ def contents(bundle, version, platform):
     for path in package.rglob("*"):
         if path.is_file() and path.suffix != ".pyc":
             add(f"feedrate/{path.relative_to(package)}", path)
-    # A wheel has no links: names that lead to the launcher are copies of it.
     for path in bundle.rglob("*"):
         if path.is_file():
             add(f"feedrate/bundle/{path.relative_to(bundle)}", path)

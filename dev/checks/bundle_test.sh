@@ -4,7 +4,8 @@
 # and does its job. Needs root, for chroot.
 #
 #   dev/checks/bundle_test.sh           a root made of this machine's own packages
-#   dev/checks/bundle_test.sh --full    and a bare Debian, made by debootstrap
+#   dev/checks/bundle_test.sh --full    and a bare Debian, made by debootstrap;
+#                                       and a bundle with CUDA=1, where nvcc is
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -79,6 +80,12 @@ run_all() {
     [[ -e "$root$folder/libexec/python/server.py" ]] ||
       fail "the bundle has no Python worker"
   fi
+  # Without torch, its workers say what to do.
+  if in_root "$root" "$folder/libexec/worker_train" 2>"$work/stderr"; then
+    fail "worker_train starts without torch"
+  fi
+  grep -q 'torch not found.*feedrate torch' "$work/stderr" ||
+    fail "worker_train: $(cat "$work/stderr")"
   if [[ -z "$mounts" ]]; then
     say "no /proc in the root, so collect_env was only started"
   elif [[ -e "$root$folder/bin/collect_env" ]]; then
@@ -98,10 +105,42 @@ try_in() {
   run_all "$root" /root/elsewhere
 }
 
+# expect_relocatable BUNDLE
+expect_relocatable() {
+  if grep -rlF -e "$REPO_ROOT" -e "$FEEDRATE_CACHE" "$1"; then
+    fail "the files above name folders of this machine"
+  fi
+}
+
+# expect_torch WHICH TORCH BUNDLE SAYS: with this torch, its workers are those and
+# work, and so says `feedrate doctor`.
+expect_torch() {
+  local worker found
+  export TORCH_ROOT="$2"
+  for worker in torch train eval; do
+    found="$("$3/libexec/worker_$worker" --which)" || fail "$worker: $found"
+    # shellcheck disable=SC2053  # A pattern.
+    [[ "$found" == $1 ]] || fail "worker_$worker is $found, not $1"
+  done
+  "$3/bin/micro" "--config=$3/configs/native/rgb_micro_cpu.textproto" \
+    --libraries=torch --transforms=HorizontalFlip --num_items=4 --num_runs=1 \
+    --dataset=synthetic:rgb >"$work/rows" 2>"$work/stderr" ||
+    fail "micro with torch: $(cat "$work/stderr")"
+  grep -q '"library":"torch".*"status":"ok"' "$work/rows" || fail "no row of torch"
+  "$3/bin/train" --model=byte_lm_tiny --batch-size=2 --warmup-steps=1 \
+    --measured-steps=2 >"$work/rows" 2>"$work/stderr" ||
+    fail "train: $(cat "$work/stderr")"
+  grep -q '"mode":"train".*"status":"ok"' "$work/rows" || fail "no row of train"
+  "$3/bin/feedrate" doctor >"$work/doctor" || fail "doctor: $(cat "$work/doctor")"
+  grep -q "^worker train  *ok  *$4" "$work/doctor" ||
+    fail "doctor: $(cat "$work/doctor")"
+  unset TORCH_ROOT
+}
+
+torch="$("$REPO_ROOT/dev/torch.sh")"
 bundle="$(BUNDLE_DIST="$work/dist" "$REPO_ROOT/dev/bundle.sh")"
-if grep -rlF -e "$REPO_ROOT" -e "$FEEDRATE_CACHE" "${bundle%.tar.gz}"; then
-  fail "the files above name folders of this machine"
-fi
+expect_relocatable "${bundle%.tar.gz}"
+expect_torch 'cpu: *without CUDA=1' "$torch" "${bundle%.tar.gz}" 'for the CPU'
 
 make_base_root "$work/root"
 try_in "$work/root"
@@ -113,7 +152,31 @@ if BUNDLE_LIMIT_BYTES=1000 BUNDLE_DIST="$work/big" \
 fi
 grep -q 'over the limit' "$work/stderr" || fail "the limit is not named"
 
+# A bundle of some programs has no worker of the others, and misses none.
+bundle="$(BUNDLE_DIST="$work/some" "$REPO_ROOT/dev/bundle.sh" micro)"
+"${bundle%.tar.gz}/bin/feedrate" doctor >"$work/doctor" ||
+  fail "doctor of some programs: $(cat "$work/doctor")"
+grep -q '^worker opencv  *ok' "$work/doctor" || fail "doctor: no worker opencv"
+if grep '^worker \(native\|ffmpeg\|train\)' "$work/doctor"; then
+  fail "doctor looks for workers of other programs"
+fi
+
 if [[ "${1:-}" == --full ]]; then
   bare_debian "$work/debian"
+  bundle="$(echo "$work"/dist/*.tar.gz)"
   try_in "$work/debian"
+  if ! PATH="$PATH:${CUDA_HOME:-/usr/local/cuda}/bin" command -v nvcc >/dev/null
+  then
+    say "no nvcc here, so no bundle with CUDA=1 was made"
+    exit
+  fi
+  bundle="$(CUDA=1 BUNDLE_DIST="$work/cuda" "$REPO_ROOT/dev/bundle.sh")"
+  bundle="${bundle%.tar.gz}"
+  expect_relocatable "$bundle"
+  # The libtorch of `make torch` has no CUDA libraries, that of a Python has.
+  expect_torch 'cpu: lib*.so* is missing' "$torch" "$bundle" 'for the CPU'
+  env="$("$REPO_ROOT/dev/python_env.sh" \
+    "$REPO_ROOT/configs/requirements/paper/torch_stack.lock")"
+  expect_torch cuda "$(echo "$env"/lib/python3*/site-packages/torch)" "$bundle" \
+    'for CPU and GPU'
 fi

@@ -83,10 +83,8 @@ grep -q '^## ' "$release/NOTES.md" && fail "the notes have more than one section
 bundle="$work/other/feedrate/bundle"
 emulate=("qemu-$CROSS_ARCH-static" -L "$(dev/sysroot.sh)")
 for name in $(./feedrate list); do
-  path="$bundle/bin/$name"
-  if [[ -e "$bundle/libexec/$name" ]]; then path="$bundle/libexec/$name"; fi
-  expect_eq "$name in QEMU" "$("${emulate[@]}" "$path" --version 2>&1)" \
-    "$name $version"
+  expect_eq "$name in QEMU" \
+    "$("${emulate[@]}" "$bundle/bin/$name" --version 2>&1)" "$name $version"
 done
 # A program in QEMU starts others without it.
 for name in null opencv ffmpeg native; do
