@@ -1,9 +1,11 @@
 #include "lib/gate/duel/duel.h"
 
 #include <elf.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -113,14 +116,24 @@ class DuelTest : public testing::Test {
   std::vector<Row> rows_;
 };
 
+// A command that needs so much memory.
+std::string Needing(int64_t bytes) {
+  return absl::StrFormat("head -c %d /dev/zero | tail -c %d", bytes, bytes);
+}
+
 TEST_F(DuelTest, GoesOnWhileAMetricIsUndecided) {
-  const std::string little = "head -c 20000000 /dev/zero | tail -c 20000000";
+  // A command's peak is at least that of the process that starts it, which is
+  // large with AddressSanitizer.
+  rusage own;
+  getrusage(RUSAGE_SELF, &own);
+  const int64_t bytes = std::max<int64_t>(20000000, 1536 * own.ru_maxrss);
+  const std::string little = Needing(bytes);
   DuelOptions options = Plain(little, little, 10);
   options.looks = {10, 22};
   options.timing = DuelTiming::kWall;
   options.metrics = *ParseMetricChoice("memory");
   EXPECT_EQ(Duel(options)->rows.jobs()[0].pairs.size(), 10);
-  options.b = "head -c 26000000 /dev/zero | tail -c 26000000";
+  options.b = Needing(bytes + bytes * 3 / 10);
   const absl::StatusOr<DuelResult> result = Duel(options);
   EXPECT_EQ(result->rows.jobs()[0].pairs.size(), 22);
   EXPECT_EQ(result->verdicts[0].verdict(), "slower");
