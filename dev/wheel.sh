@@ -7,7 +7,7 @@
 # dist/feedrate-VERSION-py3-none-manylinux_2_34_ARCH.whl contains the bundle of
 # all programs (dev/bundle.sh), which is in dist/ as well. BUNDLE_DIST names
 # another folder than dist/. With CUDA=1, which needs nvcc and is for this
-# processor alone, feedrate.Loader makes batches on GPUs too.
+# processor alone, workers and feedrate.Loader use GPUs too.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -20,13 +20,13 @@ limit_bytes=100000000
 if [[ $# -eq 0 ]]; then set -- "$(uname -m)" "$CROSS_ARCH"; fi
 
 # audit WHEEL TAG: its symbols are those of the tag, and it contains all libraries
-# but torch's, which its workers find (third_party/torch/find_torch.sh).
+# but torch's and those that come with it (third_party/torch/find_torch.sh).
 audit() {
   "$audit/bin/auditwheel" show --json "$1" | "$FEEDRATE_PYTHON" -c '
 import json, sys
 found = json.load(sys.stdin)
 outside = {name for name in found["external_libs"]
-           if not name.startswith(("libtorch_", "libc10"))}
+           if not name.startswith(("libtorch_", "libc10", "libcublas"))}
 if outside or found["sym_tag"] != sys.argv[1]:
     sys.exit("feedrate: auditwheel finds the tag " + found["sym_tag"]
              + " and libraries outside: " + (", ".join(outside) or "none"))
