@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.parse
 
 import boto3
 import botocore.config
@@ -276,6 +277,122 @@ class RemoteTest(unittest.TestCase):
         self.assertIn(packed.code, (1, 2))
         self.assertIn("..", packed.stderr)
         self.assertEqual(packed.stderr.count("\n"), 1, packed.stderr)
+
+    def pack(self, target, dataset, *flags, code=0):
+        run = Run(
+            self.env, f"--make-shards={target}", f"--dataset={dataset}", *flags
+        )
+        self.assertEqual(run.code, code, run.stderr)
+        self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+        self.assertNotIn(SECRET, run.stderr)
+        return run.stderr
+
+    def objects(self, prefix):
+        """What is in the bucket of S3: bytes and time by name."""
+        listed = self.s3.list_objects_v2(Bucket="data", Prefix=f"{prefix}/")
+        return {
+            entry["Key"].removeprefix(f"{prefix}/"): (
+                self.s3.get_object(Bucket="data", Key=entry["Key"])[
+                    "Body"
+                ].read(),
+                entry["LastModified"],
+            )
+            for entry in listed.get("Contents", ())
+        }
+
+    def files_of(self, folder):
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def test_shards_are_packed_into_a_bucket(self):
+        flags = ("s3://data/val", "--shard_bytes=2M")
+        said = self.pack("s3://data/made", *flags)
+        shards = len(list(self.shards.glob("*.tar")))
+        self.assertIn(f"{shards} shards in s3://data/made", said)
+        made = self.objects("made")
+        self.assertEqual(
+            {name: data for name, (data, _) in made.items()},
+            self.files_of(self.shards),
+        )
+        # Again: nothing is written. One that lacks its index is.
+        said = self.pack("s3://data/made", *flags)
+        self.assertIn(f"; {shards} were there", said)
+        self.assertEqual(self.objects("made"), made)
+        index = "shard-000001.tar.index"
+        self.s3.delete_object(Bucket="data", Key=f"made/{index}")
+        said = self.pack("s3://data/made", *flags)
+        self.assertIn(f"; {shards - 1} were there", said)
+        again = self.objects("made")
+        self.assertEqual(again[index][0], made[index][0])
+        # Other samples do not replace them.
+        said = self.pack("s3://data/made", "s3://data/val/c1", code=1)
+        self.assertIn("s3://data/made/shard-000000.tar: is there", said)
+        self.assertEqual(self.objects("made"), again)
+        said = self.pack(f"{self.endpoint}/data/x", *flags, code=1)
+        self.assertIn("cannot be written to", said)
+        row = self.run_on("s3://data/made", "--noconnection_efficiency")[0]
+        self.assertLess(row["storage"]["requests"], 10)
+
+    def large_files(self):
+        """A folder whose shard has three parts, and that shard."""
+        folder = self.base / "large"
+        folder.mkdir(exist_ok=True)
+        for i in range(3):
+            data = hashlib.shake_128(b"%d" % i).digest(7 << 20)
+            (folder / f"{i}.npy").write_bytes(data)
+        local = self.base / "large_shards"
+        if not local.exists():
+            self.pack(local, folder)
+        return folder, local
+
+    def test_a_packing_that_broke_off_continues(self):
+        folder, local = self.large_files()
+        key = "large/shard-000000.tar"
+        whole = (local / "shard-000000.tar").read_bytes()
+        # What a process leaves that dies after its second part, and what other
+        # programs leave.
+        upload = self.s3.create_multipart_upload(
+            Bucket="data", Key=key, ChecksumAlgorithm="CRC32C"
+        )["UploadId"]
+        self.s3.create_multipart_upload(Bucket="data", Key=key + ".x")
+        for number, data in ((1, whole[: 8 << 20]), (2, b"!" * (8 << 20))):
+            self.s3.upload_part(
+                Bucket="data",
+                Key=key,
+                UploadId=upload,
+                PartNumber=number,
+                Body=data,
+            )
+        self.assertEqual(self.objects("large"), {}, "a part is seen")
+        log = self.base / "moto.log"
+        before = log.stat().st_size
+        self.pack("s3://data/large", folder)
+        sent = log.read_text(errors="replace")[before:]
+        for number, is_sent in ((1, False), (2, True), (3, True)):
+            self.assertEqual(f"partNumber={number}&" in sent, is_sent, number)
+        self.assertEqual(
+            {name: data for name, (data, _) in self.objects("large").items()},
+            self.files_of(local),
+        )
+        left = self.s3.list_multipart_uploads(Bucket="data").get("Uploads", ())
+        self.assertEqual([one["Key"] for one in left], [key + ".x"])
+
+    def test_shards_are_packed_into_a_bucket_of_gcs(self):
+        folder, local = self.large_files()
+        with servers.gcs_emulator(self.base) as url:
+            servers.fetch(
+                url + "/storage/v1/b?project=test",
+                json.dumps({"name": "data"}).encode(),
+                {"Content-Type": "application/json"},
+            )
+            target = ("gs://data/a b", folder, f"--endpoint={url}")
+            self.pack(*target)
+            for name, data in self.files_of(local).items():
+                place = urllib.parse.quote(f"a b/{name}", safe="")
+                found = servers.fetch(
+                    f"{url}/storage/v1/b/data/o/{place}?alt=media"
+                )
+                self.assertEqual(found, data, name)
+            self.assertIn("; 1 were there", self.pack(*target))
 
     def test_webdataset_reads_the_shards(self):
         python = os.environ.get("WEBDATASET_PYTHON")

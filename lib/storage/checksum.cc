@@ -200,4 +200,11 @@ absl::string_view WithoutQuotes(absl::string_view etag) {
   return etag;
 }
 
+std::string Base64OfCrc32c(uint32_t crc32c) {
+  const char bytes[] = {
+      static_cast<char>(crc32c >> 24), static_cast<char>(crc32c >> 16),
+      static_cast<char>(crc32c >> 8), static_cast<char>(crc32c)};
+  return absl::Base64Escape(absl::string_view(bytes, sizeof(bytes)));
+}
+
 }  // namespace feedrate

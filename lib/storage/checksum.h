@@ -32,6 +32,9 @@ bool IsCheapChecksum(absl::string_view checksum, size_t bytes);
 std::string ChecksumOfBase64(absl::string_view kind, absl::string_view base64,
                              size_t bytes);
 
+// As the headers of S3 and GCS have it.
+std::string Base64OfCrc32c(uint32_t crc32c);
+
 // The checksum for an ETag (without quotes) that is an MD5 sum, as for S3
 // objects that were not uploaded in parts; otherwise empty.
 std::string ChecksumOfEtag(absl::string_view etag);

@@ -15,6 +15,7 @@
 #include "lib/storage/remote/gcs_dialect.h"
 #include "lib/storage/remote/remote_store.h"
 #include "lib/storage/remote/s3_dialect.h"
+#include "lib/storage/remote/upload.h"
 #include "lib/storage/remote/web_dialect.h"
 
 namespace feedrate {
@@ -23,6 +24,28 @@ namespace {
 std::string Variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value != nullptr ? value : "";
+}
+
+// A folder has the scheme `file`.
+std::string SchemeOf(const std::string& url) {
+  const size_t colon = url.find("://");
+  return colon == std::string::npos
+             ? "file"
+             : absl::AsciiStrToLower(url.substr(0, colon));
+}
+
+// REQUIRES: the scheme is `file`.
+std::string FolderOf(const std::string& url) {
+  const size_t colon = url.find("://");
+  return colon == std::string::npos ? url : url.substr(colon + 3);
+}
+
+StoreOptions WithCertificates(StoreOptions options) {
+  for (const char* name :
+       {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+    if (options.ca_file.empty()) options.ca_file = Variable(name);
+  }
+  return options;
 }
 
 absl::StatusOr<std::unique_ptr<Dialect>> NewDialect(
@@ -47,17 +70,20 @@ absl::StatusOr<std::unique_ptr<Dialect>> NewDialect(
 
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(
     const std::string& url, const StoreOptions& options) {
-  const size_t colon = url.find("://");
-  if (colon == std::string::npos) return OpenFileStore(url);
-  const std::string scheme = absl::AsciiStrToLower(url.substr(0, colon));
-  if (scheme == "file") return OpenFileStore(url.substr(colon + 3));
-  StoreOptions known = options;
-  for (const char* name :
-       {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
-    if (known.ca_file.empty()) known.ca_file = Variable(name);
-  }
+  const std::string scheme = SchemeOf(url);
+  if (scheme == "file") return OpenFileStore(FolderOf(url));
+  const StoreOptions known = WithCertificates(options);
   ASSIGN_OR_RETURN(auto dialect, NewDialect(scheme, url, known));
   return NewRemoteStore(std::move(dialect), known);
+}
+
+absl::StatusOr<std::unique_ptr<ObjectWriter>> OpenObjectWriter(
+    const std::string& url, const StoreOptions& options) {
+  const std::string scheme = SchemeOf(url);
+  if (scheme == "file") return NewFolderWriter(FolderOf(url));
+  const StoreOptions known = WithCertificates(options);
+  ASSIGN_OR_RETURN(auto dialect, NewDialect(scheme, url, known));
+  return NewBucketWriter(std::move(dialect), known);
 }
 
 absl::StatusOr<OpenedStore> OpenCachedStore(const StoreSpec& spec) {

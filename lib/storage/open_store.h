@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"
+#include "lib/storage/object_writer.h"
 
 namespace feedrate {
 
@@ -15,6 +16,11 @@ namespace feedrate {
 // contact the server. INVALID_ARGUMENT for a wrong address or incomplete
 // credentials.
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(
+    const std::string& url, const StoreOptions& options);
+
+// The same to write to. INVALID_ARGUMENT if it is a web server or names
+// objects.
+absl::StatusOr<std::unique_ptr<ObjectWriter>> OpenObjectWriter(
     const std::string& url, const StoreOptions& options);
 
 // A store and its cache.

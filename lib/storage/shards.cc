@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -16,6 +18,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
 #include "lib/tar/builder.h"
@@ -237,112 +240,218 @@ absl::StatusOr<std::string> MemberName(const std::string& object) {
   return name;
 }
 
-absl::StatusOr<std::unique_ptr<ShardWriter>> ShardWriter::Create(
-    const std::string& folder, int64_t shard_bytes) {
-  RETURN_IF_ERROR(MakeFolder(folder));
-  const std::string first = JoinPath(folder, ShardName(0));
-  if (IsFile(first)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(first, ": is there already; name an empty folder"));
-  }
-  return std::unique_ptr<ShardWriter>(new ShardWriter(folder, shard_bytes));
-}
-
-absl::Status ShardWriter::Write(absl::string_view bytes) {
-  index_.crc32c = Crc32c(bytes, index_.crc32c);
-  index_.bytes += static_cast<int64_t>(bytes.size());
-  bytes_ += static_cast<int64_t>(bytes.size());
-  while (!bytes.empty()) {
-    const ssize_t count = write(file_->fd(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          file_->path(), ": cannot write: ", std::strerror(errno)));
-    }
-    bytes.remove_prefix(count);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ShardWriter::Add(const std::string& object,
-                              absl::string_view bytes) {
-  ASSIGN_OR_RETURN(std::string name, MemberName(object));
-  const std::string key = SampleKey(name);
-  std::string free = key;
-  for (int i = 2; !keys_.insert(free).second; ++i) {
-    free = absl::StrCat(key, "_", i);
-  }
-  name = absl::StrCat(free, name.substr(key.size()));
-  const int64_t size = static_cast<int64_t>(bytes.size());
-  const std::string header = HeaderOf(name, size);
-  const int64_t padding = static_cast<int64_t>(tar::PaddingAfter(size));
-  const int64_t end = 2 * tar::kBlockSize;
-  if (file_ != nullptr && index_.bytes + static_cast<int64_t>(header.size()) +
-                                  size + padding + end >
-                              shard_bytes_) {
-    RETURN_IF_ERROR(EndShard());
-  }
-  if (file_ == nullptr) {
-    ASSIGN_OR_RETURN(file_,
-                     NewFile::Create(JoinPath(folder_, ShardName(shards_))));
-    index_ = ShardIndex();
-  }
-  RETURN_IF_ERROR(Write(header));
-  index_.members.push_back({name, index_.bytes, size, Crc32c(bytes)});
-  RETURN_IF_ERROR(Write(bytes));
-  ++samples_;
-  return Write(Zeros(padding));
-}
-
-absl::Status ShardWriter::EndShard() {
-  RETURN_IF_ERROR(Write(Zeros(2 * tar::kBlockSize)));
-  const std::string path = file_->path();
-  RETURN_IF_ERROR(file_->Commit());
-  file_ = nullptr;
-  ++shards_;
-  return WriteFileAtomically(absl::StrCat(path, kShardIndexEnding),
-                             PrintShardIndex(index_));
-}
-
-absl::Status ShardWriter::Finish() {
-  return file_ == nullptr ? absl::OkStatus() : EndShard();
-}
-
 namespace {
 
 // Bytes that are read at once: enough for many connections.
 constexpr int64_t kAtOnce = int64_t{64} << 20;
+constexpr int64_t kEndBytes = 2 * tar::kBlockSize;
+
+// What a shard will have: objects [begin, end) as `members`, without sums.
+struct ShardPlan {
+  size_t begin = 0;
+  size_t end = 0;
+  int64_t bytes = 0;
+  std::vector<ShardMember> members;
+};
+
+absl::StatusOr<std::vector<ShardPlan>> PlanShards(
+    const std::vector<ObjectInfo>& objects, int64_t shard_bytes) {
+  std::vector<ShardPlan> plans;
+  std::unordered_set<std::string> keys;  // In all shards.
+  for (size_t i = 0; i < objects.size(); ++i) {
+    ASSIGN_OR_RETURN(std::string name, MemberName(objects[i].name));
+    const std::string key = SampleKey(name);
+    std::string free = key;
+    for (int n = 2; !keys.insert(free).second; ++n) {
+      free = absl::StrCat(key, "_", n);
+    }
+    name = absl::StrCat(free, name.substr(key.size()));
+    const int64_t bytes = objects[i].bytes;
+    const auto header = static_cast<int64_t>(HeaderOf(name, bytes).size());
+    const auto padding = static_cast<int64_t>(tar::PaddingAfter(bytes));
+    if (plans.empty() ||
+        plans.back().bytes + header + bytes + padding > shard_bytes) {
+      plans.push_back({i, i, kEndBytes, {}});
+    }
+    ShardPlan& plan = plans.back();
+    plan.members.push_back(
+        {name, plan.bytes - kEndBytes + header, bytes, std::nullopt});
+    plan.bytes += header + bytes + padding;
+    plan.end = i + 1;
+  }
+  return plans;
+}
+
+// The object that a shard becomes, and its sum so far.
+struct OpenShard {
+  absl::Status Write(absl::string_view bytes) {
+    index.crc32c = Crc32c(bytes, index.crc32c);
+    index.bytes += static_cast<int64_t>(bytes.size());
+    return file->Write(bytes);
+  }
+
+  std::unique_ptr<ObjectUpload> file;
+  ShardIndex index;
+};
+
+absl::Status WriteShard(const std::string& name, const ShardPlan& plan,
+                        const std::vector<ObjectInfo>& objects,
+                        ObjectStore* store, ObjectWriter* writer,
+                        const std::function<void(size_t done)>& progress) {
+  OpenShard shard;
+  ASSIGN_OR_RETURN(shard.file, writer->Start(name));
+  std::vector<std::string> contents;
+  for (size_t begin = plan.begin, end; begin < plan.end; begin = end) {
+    end = std::min(plan.end, EndOfRun(objects, begin, kAtOnce));
+    RETURN_IF_ERROR(ReadObjects(objects, begin, end, store, &contents));
+    for (size_t i = begin; i < end; ++i) {
+      ShardMember member = plan.members[i - plan.begin];
+      const std::string& bytes = contents[i - begin];
+      RETURN_IF_ERROR(shard.Write(HeaderOf(member.name, member.bytes)));
+      RETURN_IF_ERROR(shard.Write(bytes));
+      RETURN_IF_ERROR(shard.Write(Zeros(tar::PaddingAfter(bytes.size()))));
+      member.crc32c = Crc32c(bytes);
+      shard.index.members.push_back(std::move(member));
+    }
+    progress(end);
+  }
+  RETURN_IF_ERROR(shard.Write(Zeros(kEndBytes)));
+  RETURN_IF_ERROR(shard.file->Commit());
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectUpload> index,
+                   writer->Start(absl::StrCat(name, kShardIndexEnding)));
+  RETURN_IF_ERROR(index->Write(PrintShardIndex(shard.index)));
+  return index->Commit();
+}
+
+bool HasMembers(const std::vector<ShardMember>& members,
+                const ShardPlan& plan) {
+  return std::equal(
+      members.begin(), members.end(), plan.members.begin(), plan.members.end(),
+      [](const ShardMember& a, const ShardMember& b) {
+        return a.name == b.name && a.offset == b.offset && a.bytes == b.bytes;
+      });
+}
+
+// Whether the shard is there already, with its index.
+absl::StatusOr<bool> IsThere(const std::string& name, const ShardPlan& plan,
+                             ObjectStore* target) {
+  const absl::StatusOr<ObjectInfo> shard = target->Stat(name);
+  if (absl::IsNotFound(shard.status())) return false;
+  RETURN_IF_ERROR(shard.status());
+  const absl::StatusOr<ObjectInfo> index =
+      target->Stat(absl::StrCat(name, kShardIndexEnding));
+  std::vector<std::string> text;
+  if (index.ok()) {
+    RETURN_IF_ERROR(ReadObjects({*index}, 0, 1, target, &text));
+  } else if (!absl::IsNotFound(index.status())) {
+    return index.status();
+  }
+  const auto members =
+      index.ok() ? MembersByIndex(*shard, *index, text[0])
+                 : absl::StatusOr<std::vector<ShardMember>>(plan.members);
+  if (shard->bytes == plan.bytes && members.ok() &&
+      HasMembers(*members, plan)) {
+    return index.ok();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(target->url(), "/", name,
+                   ": is there already, with other samples; name another "
+                   "prefix, or remove it"));
+}
 
 }  // namespace
+
+absl::StatusOr<ShardTotals> MakeShards(
+    const std::vector<ObjectInfo>& objects, int64_t shard_bytes,
+    ObjectStore* store, ObjectWriter* writer, ObjectStore* target,
+    const std::function<void(int64_t done, int64_t total)>& progress) {
+  // All names are checked before anything is read, so that a bad one does not
+  // end hours of work.
+  ASSIGN_OR_RETURN(const std::vector<ShardPlan> plans,
+                   PlanShards(objects, shard_bytes));
+  const auto tell = [&](size_t done) {
+    if (progress == nullptr) return;
+    progress(static_cast<int64_t>(done), static_cast<int64_t>(objects.size()));
+  };
+  ShardTotals totals;
+  for (const ShardPlan& plan : plans) {
+    const std::string name = ShardName(totals.shards++);
+    bool is_there = false;
+    if (target != nullptr) {
+      ASSIGN_OR_RETURN(is_there, IsThere(name, plan, target));
+    }
+    if (is_there) {
+      ++totals.kept;
+      tell(plan.end);
+    } else {
+      RETURN_IF_ERROR(WriteShard(name, plan, objects, store, writer, tell));
+    }
+    totals.samples += static_cast<int64_t>(plan.members.size());
+    totals.bytes += plan.bytes;
+  }
+  return totals;
+}
 
 absl::StatusOr<ShardTotals> MakeShards(
     const std::vector<ObjectInfo>& objects, const std::string& folder,
     int64_t shard_bytes, ObjectStore* store,
     const std::function<void(int64_t done, int64_t total)>& progress) {
-  // Checked before anything is read, so that a bad name does not end hours of
-  // work.
-  for (const ObjectInfo& object : objects) {
-    RETURN_IF_ERROR(MemberName(object.name).status());
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer,
+                   NewFolderWriter(folder));
+  const std::string first = JoinPath(folder, ShardName(0));
+  if (IsFile(first)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(first, ": is there already; name an empty folder"));
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<ShardWriter> writer,
-                   ShardWriter::Create(folder, shard_bytes));
-  std::vector<std::string> contents;
-  for (size_t begin = 0, end; begin < objects.size(); begin = end) {
-    end = EndOfRun(objects, begin, kAtOnce);
-    RETURN_IF_ERROR(ReadObjects(objects, begin, end, store, &contents));
-    for (size_t i = begin; i < end; ++i) {
-      RETURN_IF_ERROR(writer->Add(objects[i].name, contents[i - begin]));
+  return MakeShards(objects, shard_bytes, store, writer.get(), nullptr,
+                    progress);
+}
+
+namespace {
+
+class FileUpload : public ObjectUpload {
+ public:
+  explicit FileUpload(std::unique_ptr<NewFile> file) : file_(std::move(file)) {}
+
+  absl::Status Write(absl::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t count = write(file_->fd(), bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) {
+        return absl::ResourceExhaustedError(absl::StrCat(
+            file_->path(), ": cannot write: ", std::strerror(errno)));
+      }
+      bytes.remove_prefix(count);
     }
-    if (progress) {
-      progress(static_cast<int64_t>(end), static_cast<int64_t>(objects.size()));
-    }
+    return absl::OkStatus();
   }
-  RETURN_IF_ERROR(writer->Finish());
-  ShardTotals totals;
-  totals.shards = writer->shards();
-  totals.samples = writer->samples();
-  totals.bytes = writer->bytes();
-  return totals;
+  absl::Status Commit() override { return file_->Commit(); }
+
+ private:
+  const std::unique_ptr<NewFile> file_;
+};
+
+class FolderWriter : public ObjectWriter {
+ public:
+  explicit FolderWriter(std::string folder) : folder_(std::move(folder)) {}
+
+  absl::StatusOr<std::unique_ptr<ObjectUpload>> Start(
+      const std::string& name) override {
+    ASSIGN_OR_RETURN(std::unique_ptr<NewFile> file,
+                     NewFile::Create(JoinPath(folder_, name)));
+    return std::make_unique<FileUpload>(std::move(file));
+  }
+
+ private:
+  const std::string folder_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ObjectWriter>> NewFolderWriter(
+    const std::string& folder) {
+  RETURN_IF_ERROR(MakeFolder(folder));
+  return std::make_unique<FolderWriter>(folder);
 }
 
 }  // namespace feedrate

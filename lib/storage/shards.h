@@ -11,17 +11,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/files.h"
 #include "lib/storage/object_store.h"
+#include "lib/storage/object_writer.h"
 
 namespace feedrate {
 
@@ -62,58 +60,35 @@ absl::StatusOr<std::vector<ShardMember>> MembersByIndex(
 absl::StatusOr<std::vector<ShardMember>> MembersByHeaders(
     const ObjectInfo& shard, ObjectStore* store);
 
-// Writes samples into tar shards of a given size, each with its index:
-// FOLDER/shard-000000.tar, FOLDER/shard-000000.tar.index, ... A shard appears
-// when it is complete, before its index. The same samples give the same bytes.
-// Not thread-safe.
-class ShardWriter {
- public:
-  // Creates the folder. InvalidArgument when it already contains shards.
-  static absl::StatusOr<std::unique_ptr<ShardWriter>> Create(
-      const std::string& folder, int64_t shard_bytes);
-
-  // Adds one sample with a single member. The member is named after the object,
-  // with dots before the extension replaced by underscores, so that WebDataset
-  // readers see one sample with one name. A number is added to a name that is
-  // taken. InvalidArgument when the name cannot be used for a member (`..`,
-  // control characters, no extension).
-  absl::Status Add(const std::string& object, absl::string_view bytes);
-
-  // Call once, after the last sample.
-  absl::Status Finish();
-
-  int64_t shards() const { return shards_; }
-  int64_t samples() const { return samples_; }
-  int64_t bytes() const { return bytes_; }
-
- private:
-  ShardWriter(std::string folder, int64_t shard_bytes)
-      : folder_(std::move(folder)), shard_bytes_(shard_bytes) {}
-  absl::Status Write(absl::string_view bytes);
-  absl::Status EndShard();
-
-  const std::string folder_;
-  const int64_t shard_bytes_;
-  std::unique_ptr<NewFile> file_;  // Null when no shard is open.
-  ShardIndex index_;
-  std::unordered_set<std::string> keys_;  // In all shards.
-  int64_t shards_ = 0;
-  int64_t samples_ = 0;
-  int64_t bytes_ = 0;
-};
-
-// The name of the member for `object`. InvalidArgument as for ShardWriter::Add.
+// The name of the member for `object`. InvalidArgument when the
+// name cannot be used for a member (`..`, control characters, no extension).
 absl::StatusOr<std::string> MemberName(const std::string& object);
 
 struct ShardTotals {
   int64_t shards = 0;
+  int64_t kept = 0;  // Of these, those that were there.
   int64_t samples = 0;
   int64_t bytes = 0;
 };
 
-// Packs `objects`, in this order, into shards in `folder`. `progress` may be
+// Packs `objects`, in this order, into shards of at most `shard_bytes`, each
+// with its index: shard-000000.tar, shard-000000.tar.index, ... A sample is one
+// member, named after its object, with dots before the extension replaced by
+// underscores, so that WebDataset readers see one sample with one name. A
+// number is added to a name that is taken. A shard appears when it is complete,
+// before its index. The same samples give the same bytes. `progress` may be
 // null. Fails at the first object that cannot be read or packed: shards that
 // silently lack samples are worse than none.
+//
+// `target`, if not null, reads what `writer` has written: shards that are there
+// are kept, so that a packing that broke off can be called again.
+// InvalidArgument if they have other samples.
+absl::StatusOr<ShardTotals> MakeShards(
+    const std::vector<ObjectInfo>& objects, int64_t shard_bytes,
+    ObjectStore* store, ObjectWriter* writer, ObjectStore* target,
+    const std::function<void(int64_t done, int64_t total)>& progress);
+
+// The same into a folder. InvalidArgument if it has shards.
 absl::StatusOr<ShardTotals> MakeShards(
     const std::vector<ObjectInfo>& objects, const std::string& folder,
     int64_t shard_bytes, ObjectStore* store,

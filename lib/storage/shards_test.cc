@@ -170,6 +170,61 @@ TEST_F(MakeShardsTest, DoesNotWriteOverShards) {
   EXPECT_EQ(Make(1 << 20).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// Reads as a folder does, and counts what was written.
+class CountingWriter : public ObjectWriter {
+ public:
+  explicit CountingWriter(const std::string& folder)
+      : writer_(NewFolderWriter(folder).value()) {}
+  absl::StatusOr<std::unique_ptr<ObjectUpload>> Start(
+      const std::string& name) override {
+    names.push_back(name);
+    return writer_->Start(name);
+  }
+  std::vector<std::string> names;
+
+ private:
+  const std::unique_ptr<ObjectWriter> writer_;
+};
+
+TEST_F(MakeShardsTest, ShardsThatAreThereAreKept) {
+  for (int i = 0; i < 6; ++i) {
+    Write(absl::StrCat(i, ".jpg"), std::string(1000, 'a' + i));
+  }
+  const auto source = *OpenFileStore(Path("far"));
+  CountingWriter writer(Path("out"));
+  const auto target = *OpenFileStore(Path("out"));
+  const auto make = [&](int64_t shard_bytes) {
+    writer.names.clear();
+    return MakeShards(*source->List(), shard_bytes, source.get(), &writer,
+                      target.get(), nullptr);
+  };
+  auto totals = make(5000);
+  ASSERT_TRUE(totals.ok()) << totals.status();
+  EXPECT_EQ(totals->shards, 3);
+  EXPECT_EQ(totals->kept, 0);
+  const std::string bytes = *ReadFile(Path("out/shard-000001.tar"));
+  // What a packing has when it ends between a shard and its index.
+  ASSERT_EQ(unlink(Path("out/shard-000001.tar.index").c_str()), 0);
+  ASSERT_EQ(unlink(Path("out/shard-000002.tar").c_str()), 0);
+  ASSERT_EQ(unlink(Path("out/shard-000002.tar.index").c_str()), 0);
+  totals = make(5000);
+  ASSERT_TRUE(totals.ok()) << totals.status();
+  EXPECT_EQ(totals->kept, 1);
+  EXPECT_THAT(writer.names, testing::ElementsAre(
+                                "shard-000001.tar", "shard-000001.tar.index",
+                                "shard-000002.tar", "shard-000002.tar.index"));
+  EXPECT_EQ(*ReadFile(Path("out/shard-000001.tar")), bytes);
+  totals = make(5000);
+  EXPECT_EQ(totals->kept, 3);
+  EXPECT_THAT(writer.names, testing::IsEmpty());
+  // Others are not replaced.
+  EXPECT_THAT(std::string(make(1 << 20).status().message()),
+              HasSubstr("shard-000000.tar: is there already, with other "));
+  Write("0.jpg", "another size");
+  EXPECT_EQ(make(5000).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(writer.names, testing::IsEmpty());
+}
+
 TEST_F(MakeShardsTest, AnIndexOfAnotherShardIsRefused) {
   Write("a.jpg", "1");
   ASSERT_TRUE(Make(1 << 20).ok());

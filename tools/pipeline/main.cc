@@ -43,8 +43,10 @@ DEFINE_bool(connection_efficiency, true,
             "comparison, for up to 2 s per job");
 DEFINE_string(
     make_shards, "",
-    "FOLDER: measure nothing; instead pack the images and .npy arrays of "
-    "--dataset into tar shards in this folder, each with an index");
+    "WHERE: measure nothing; instead pack the images and .npy arrays of "
+    "--dataset into tar shards in this folder, s3://BUCKET/PREFIX or "
+    "gs://BUCKET/PREFIX, each with an index; shards that a store has are "
+    "kept");
 DEFINE_string(shard_bytes, "1G", "SIZE: maximum size of a shard");
 DEFINE_bool(worker_efficiency, true,
             "also measure a single loader worker for comparison, for up to 2 s "
@@ -84,6 +86,7 @@ ToolInfo Info() {
       "--cache_dir=/data/cache --sweep='connections=1,2,4,8,16'",
       "pipeline --config=configs/loaders.textproto --audit --soak=10m",
       "pipeline --make_shards=shards --dataset=s3://bucket/prefix",
+      "pipeline --make_shards=s3://bucket/shards --dataset=/data/images",
   };
   info.flag_files = {"tools/pipeline/main.cc", kAuditFlagsFile, kRunFlagsFile,
                      kStoreFlagsFile, kOverrideFlagsFile};

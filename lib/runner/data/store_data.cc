@@ -194,15 +194,27 @@ absl::StatusOr<std::string> PackDataset(const StoreSpec& spec,
   }
   if (items.empty()) return NothingThere(opened.store->url(), objects.size());
   Progress progress(std::cerr, isatty(STDERR_FILENO) != 0);
-  const auto totals = MakeShards(items, folder, shard_bytes, opened.store.get(),
-                                 [&](int64_t done, int64_t total) {
-                                   progress.Show("samples", done, total, "");
-                                 });
+  const auto tell = [&](int64_t done, int64_t total) {
+    progress.Show("samples", done, total, "");
+  };
+  absl::StatusOr<ShardTotals> totals;
+  if (IsRemoteDataset(folder)) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer,
+                     OpenObjectWriter(folder, spec.options));
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> target,
+                     OpenObjectStore(folder, spec.options));
+    totals = MakeShards(items, shard_bytes, opened.store.get(), writer.get(),
+                        target.get(), tell);
+  } else {
+    totals = MakeShards(items, folder, shard_bytes, opened.store.get(), tell);
+  }
   progress.Finish();
   RETURN_IF_ERROR(totals.status());
-  return absl::StrFormat(
-      "%d samples, %.1f MB, in %d shards in %s", totals->samples,
-      static_cast<double>(totals->bytes) / 1e6, totals->shards, folder);
+  return absl::StrCat(
+      absl::StrFormat("%d samples, %.1f MB, in %d shards in %s",
+                      totals->samples, static_cast<double>(totals->bytes) / 1e6,
+                      totals->shards, folder),
+      totals->kept == 0 ? "" : absl::StrCat("; ", totals->kept, " were there"));
 }
 
 }  // namespace feedrate

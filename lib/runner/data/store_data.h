@@ -28,7 +28,8 @@ absl::StatusOr<StoreSpec> StoreSpecFromFlags();
 absl::StatusOr<OpenRemoteData> OpenStoresByFlags();
 
 // For `pipeline --make_shards`: packs the images and arrays of a store or
-// folder into shards of at most `shard_bytes` in `folder`. Shows progress on
+// folder into shards of at most `shard_bytes` in `folder`, which may be a store
+// too; what is there of them is kept then. Shows progress on
 // standard error. Returns a summary for the user. InvalidArgument when there is
 // nothing to pack, or a name cannot be that of a tar member.
 absl::StatusOr<std::string> PackDataset(const StoreSpec& store,

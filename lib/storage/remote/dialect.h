@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/storage/http/message.h"
 #include "lib/storage/object_store.h"
+#include "lib/storage/remote/upload.h"
 
 namespace feedrate {
 
@@ -159,6 +160,9 @@ class Dialect {
 
   // Converts an error response to a status.
   virtual absl::Status ErrorOf(const HttpResponse& response) const = 0;
+
+  // Null if the server cannot be written to.
+  virtual UploadDialect* uploads() { return nullptr; }
 };
 
 // The part that S3 and GCS share: names are those of a bucket.

@@ -1,12 +1,17 @@
 #include "lib/storage/remote/gcs_dialect.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
@@ -109,13 +114,15 @@ constexpr char kGoogle[] = "https://storage.googleapis.com";
 constexpr char kFields[] =
     "items(name,size,generation,crc32c,md5Hash),nextPageToken";
 
-class GcsDialect : public BucketDialect {
+class GcsDialect : public BucketDialect, public UploadDialect {
  public:
   GcsDialect(std::unique_ptr<BucketPath> path, const std::string& endpoint,
              std::unique_ptr<CredentialCache> token)
       : BucketDialect(std::move(path)),
-        objects_(absl::StrCat(endpoint, "/storage/v1/b/",
-                              PercentEncode(this->path().bucket()), "/o")),
+        endpoint_(endpoint),
+        place_(absl::StrCat("/storage/v1/b/",
+                            PercentEncode(this->path().bucket()), "/o")),
+        objects_(absl::StrCat(endpoint_, place_)),
         private_(IsPrivate(endpoint)),
         token_(std::move(token)) {}
 
@@ -184,7 +191,113 @@ class GcsDialect : public BucketDialect {
                      remedy);
   }
 
+  // Uploads are sessions, which take bytes in order. A session is known only to
+  // the process that started it, and the server drops it after a week.
+  UploadDialect* uploads() override { return this; }
+  bool in_order() const override { return true; }
+  absl::StatusOr<HttpRequest> WholeRequest(const std::string& name,
+                                           const UploadPart& whole) override {
+    ASSIGN_OR_RETURN(HttpRequest request, UploadRequest(name, "media"));
+    request.headers.push_back(HashHeader(whole));
+    request.body = whole.bytes;
+    return request;
+  }
+  absl::StatusOr<HttpRequest> StartRequest(const std::string& name) override {
+    return UploadRequest(name, "resumable");
+  }
+  absl::StatusOr<std::string> ParseStart(const HttpResponse& response,
+                                         const std::string&) override {
+    const std::string& address = response.headers.Get("location");
+    if (!address.empty()) return address;
+    return absl::DataLossError("the server starts no upload");
+  }
+  absl::StatusOr<HttpRequest> PartRequest(const std::string&,
+                                          const std::string& id,
+                                          const UploadPart& part) override {
+    HttpRequest request;
+    request.method = "PUT";
+    request.url = id;  // Whoever knows it may write, so it needs no token.
+    request.headers.push_back(kBodyType);
+    const auto bytes = static_cast<int64_t>(part.bytes.size());
+    const int64_t end = part.offset + bytes;
+    request.headers.push_back(
+        absl::StrCat("content-range: bytes ", part.offset, "-", end - 1, "/",
+                     part.is_last ? absl::StrCat(end) : "*"));
+    if (part.is_last) request.headers.push_back(HashHeader(part));
+    request.body = part.bytes;
+    return request;
+  }
+  absl::Status ParsePart(const HttpResponse& response, const std::string& body,
+                         UploadPart* part) override {
+    const auto bytes = static_cast<int64_t>(part->bytes.size());
+    if (response.status == 308) {
+      // Absent if it has nothing of the object yet.
+      absl::string_view range = response.headers.Get("range");
+      int64_t last = -1;
+      if (absl::ConsumePrefix(&range, "bytes=0-") &&
+          !absl::SimpleAtoi(range, &last)) {
+        last = -1;
+      }
+      part->taken = std::clamp<int64_t>(last + 1 - part->offset, 0, bytes);
+      return part->is_last && part->taken == bytes
+                 ? absl::DataLossError("the server did not end the upload")
+                 : absl::OkStatus();
+    }
+    part->taken = bytes;
+    if (!part->is_last) {
+      return absl::DataLossError("the server ended the upload too early");
+    }
+    ASSIGN_OR_RETURN(const ObjectInfo info, ParseGcsObject(body));
+    const std::string sum = absl::StrFormat("crc32c:%08x", part->whole_crc32c);
+    if (info.bytes == part->offset + bytes &&
+        (info.checksum == sum || !absl::StartsWith(info.checksum, "crc32c:"))) {
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(
+        "the server has other bytes than were sent; write it again");
+  }
+  absl::StatusOr<HttpRequest> EndRequest(
+      const std::string&, const std::string&,
+      const std::vector<UploadPart>&) override {
+    return absl::UnimplementedError("the last part ends an upload");
+  }
+  absl::Status ParseEnd(const std::string&) override {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<HttpRequest> FindRequest(const std::string&) override {
+    return absl::UnimplementedError("uploads cannot be listed");
+  }
+  absl::StatusOr<std::vector<std::string>> ParseFind(
+      const std::string&, const std::string&) override {
+    return std::vector<std::string>();
+  }
+  absl::StatusOr<HttpRequest> PartsRequest(const std::string&,
+                                           const std::string&) override {
+    return absl::UnimplementedError("uploads cannot be listed");
+  }
+  absl::StatusOr<std::vector<UploadPart>> ParseParts(
+      const std::string&) override {
+    return std::vector<UploadPart>();
+  }
+
  private:
+  static std::string HashHeader(const UploadPart& part) {
+    return absl::StrCat("x-goog-hash: crc32c=",
+                        Base64OfCrc32c(part.whole_crc32c));
+  }
+
+  absl::StatusOr<HttpRequest> UploadRequest(const std::string& name,
+                                            const std::string& type) const {
+    HttpRequest request;
+    request.method = "POST";
+    request.url = absl::StrCat(
+        endpoint_, "/upload", place_, "?",
+        EncodeQuery({{"uploadType", type}, {"name", path().KeyOf(name)}}));
+    request.headers.push_back(kBodyType);
+    RETURN_IF_ERROR(AddToken(&request));
+    return request;
+  }
+
   // Whether only the server can read what is sent to it.
   static bool IsPrivate(const std::string& endpoint) {
     const absl::StatusOr<Url> url = ParseUrl(endpoint);
@@ -208,18 +321,24 @@ class GcsDialect : public BucketDialect {
     }
     const std::string encoded = EncodeQuery(query);
     if (!encoded.empty()) absl::StrAppend(&request.url, "?", encoded);
-    ASSIGN_OR_RETURN(const std::string token, Token());
-    if (!token.empty()) {
-      if (!private_) {
-        return absl::InvalidArgumentError(
-            "the access token would be sent over http, where everybody on the "
-            "way can read it; use an https:// endpoint, or --anonymous");
-      }
-      request.headers.push_back(absl::StrCat("authorization: Bearer ", token));
-    }
+    RETURN_IF_ERROR(AddToken(&request));
     return request;
   }
 
+  absl::Status AddToken(HttpRequest* request) const {
+    ASSIGN_OR_RETURN(const std::string token, Token());
+    if (token.empty()) return absl::OkStatus();
+    if (!private_) {
+      return absl::InvalidArgumentError(
+          "the access token would be sent over http, where everybody on the "
+          "way can read it; use an https:// endpoint, or --anonymous");
+    }
+    request->headers.push_back(absl::StrCat("authorization: Bearer ", token));
+    return absl::OkStatus();
+  }
+
+  const std::string endpoint_;
+  const std::string place_;  // Of the bucket's objects.
   const std::string objects_;
   const bool private_;
   const std::unique_ptr<CredentialCache> token_;  // Null for anonymous access.

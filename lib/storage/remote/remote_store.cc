@@ -353,15 +353,6 @@ absl::Status At(const std::string& address, const absl::Status& status) {
                       absl::StrCat(address, ": ", status.message()));
 }
 
-HttpClientOptions ClientOptions(const StoreOptions& options) {
-  HttpClientOptions client;
-  client.connections = std::max(1, options.connections);
-  client.timeout_s = options.timeout_s;
-  client.retry.retries = std::max(0, options.retries);
-  client.ca_file = options.ca_file;
-  return client;
-}
-
 // Stores may send a few: GCS does while it looks for objects.
 constexpr int64_t kMostEmptyPages = 1000;
 
@@ -568,6 +559,15 @@ class RemoteStore : public ObjectStore {
 };
 
 }  // namespace
+
+HttpClientOptions ClientOptions(const StoreOptions& options) {
+  HttpClientOptions client;
+  client.connections = std::max(1, options.connections);
+  client.timeout_s = options.timeout_s;
+  client.retry.retries = std::max(0, options.retries);
+  client.ca_file = options.ca_file;
+  return client;
+}
 
 std::unique_ptr<ObjectStore> NewRemoteStore(std::unique_ptr<Dialect> dialect,
                                             const StoreOptions& options) {

@@ -1,5 +1,6 @@
 #include "lib/storage/remote/s3_dialect.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -13,172 +14,10 @@
 #include "absl/strings/strip.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
+#include "lib/hash/sha256.h"
 #include "lib/storage/checksum.h"
 
 namespace feedrate {
-namespace {
-
-// Deeper than anything that S3 sends.
-constexpr size_t kMaxDepth = 32;
-
-void AppendUtf8(uint32_t code, std::string* text) {
-  if (code < 0x80) {
-    *text += static_cast<char>(code);
-    return;
-  }
-  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  const uint32_t lead = more == 1 ? 0xc0 : more == 2 ? 0xe0 : 0xf0;
-  *text += static_cast<char>(lead | code >> (6 * more));
-  for (int i = more - 1; i >= 0; --i) {
-    *text += static_cast<char>(0x80 | (code >> (6 * i) & 0x3f));
-  }
-}
-
-// The character for "&name;"; returns false if there is none.
-bool AppendEntity(absl::string_view name, std::string* text) {
-  if (name == "amp") return *text += '&', true;
-  if (name == "lt") return *text += '<', true;
-  if (name == "gt") return *text += '>', true;
-  if (name == "quot") return *text += '"', true;
-  if (name == "apos") return *text += '\'', true;
-  uint32_t code = 0;
-  const bool number =
-      absl::ConsumePrefix(&name, "#x") || absl::ConsumePrefix(&name, "#X")
-          ? absl::SimpleHexAtoi(name, &code)
-          : absl::ConsumePrefix(&name, "#") && absl::SimpleAtoi(name, &code);
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  if (!number || code == 0 || code > 0x10ffff || surrogate) return false;
-  AppendUtf8(code, text);
-  return true;
-}
-
-class Reader {
- public:
-  Reader(absl::string_view document, const XmlElement& element)
-      : rest_(document), element_(element) {}
-
-  absl::Status Run() {
-    while (!rest_.empty()) {
-      if (rest_[0] != '<') {
-        if (!TakeText()) return Wrong("a broken entity");
-      } else if (!TakeMarkup()) {
-        return Wrong("a broken tag");
-      }
-    }
-    if (!open_.empty()) return Wrong("it breaks off");
-    return closed_root_ ? absl::OkStatus() : Wrong("it has no element");
-  }
-
- private:
-  struct Open {
-    std::string path;
-    std::string text;
-  };
-
-  absl::Status Wrong(absl::string_view what) const {
-    return absl::InvalidArgumentError(absl::StrCat("no XML: ", what));
-  }
-
-  // Skips everything up to and including `end`; returns false if it is not
-  // found.
-  bool SkipPast(absl::string_view end) {
-    const size_t at = rest_.find(end);
-    if (at == absl::string_view::npos) return false;
-    rest_.remove_prefix(at + end.size());
-    return true;
-  }
-
-  bool TakeText() {
-    if (rest_[0] != '&') {
-      const absl::string_view plain =
-          rest_.substr(0, rest_.find_first_of("<&"));
-      if (!open_.empty()) absl::StrAppend(&open_.back().text, plain);
-      rest_.remove_prefix(plain.size());
-      return true;
-    }
-    const size_t end = rest_.substr(0, 12).find(';');
-    if (end == absl::string_view::npos || open_.empty()) return false;
-    const absl::string_view name = rest_.substr(1, end - 1);
-    rest_.remove_prefix(end + 1);
-    return AppendEntity(name, &open_.back().text);
-  }
-
-  bool TakeMarkup() {
-    if (absl::StartsWith(rest_, "<!--")) return SkipPast("-->");
-    if (absl::StartsWith(rest_, "<?")) return SkipPast("?>");
-    if (absl::StartsWith(rest_, "<![CDATA[")) return TakeRawText();
-    if (absl::StartsWith(rest_, "<!")) return false;
-    return TakeTag();
-  }
-
-  bool TakeRawText() {
-    rest_.remove_prefix(9);
-    const size_t end = rest_.find("]]>");
-    if (end == absl::string_view::npos || open_.empty()) return false;
-    absl::StrAppend(&open_.back().text, rest_.substr(0, end));
-    rest_.remove_prefix(end + 3);
-    return true;
-  }
-
-  bool TakeTag() {
-    size_t end = 1;
-    // A ">" inside an attribute's value does not end the tag.
-    for (char quote = 0; end < rest_.size(); ++end) {
-      const char c = rest_[end];
-      if (quote == 0 && c == '>') break;
-      if (quote == 0 && (c == '"' || c == '\'')) {
-        quote = c;
-      } else if (c == quote) {
-        quote = 0;
-      }
-    }
-    if (end >= rest_.size()) return false;
-    absl::string_view tag = rest_.substr(1, end - 1);
-    rest_.remove_prefix(end + 1);
-    const bool closes = absl::ConsumePrefix(&tag, "/");
-    const bool empty = absl::ConsumeSuffix(&tag, "/");
-    absl::string_view name = tag.substr(0, tag.find_first_of(" \t\r\n"));
-    const size_t prefix = name.find(':');
-    if (prefix != absl::string_view::npos) name.remove_prefix(prefix + 1);
-    if (name.empty()) return false;
-    if (closes) return !empty && Close(name);
-    return OpenElement(name) && (!empty || Close(name));
-  }
-
-  bool OpenElement(absl::string_view name) {
-    if (open_.size() >= kMaxDepth) return false;
-    if (open_.empty() && closed_root_) return false;
-    open_.push_back({open_.empty() ? std::string(name)
-                                   : absl::StrCat(open_.back().path, "/", name),
-                     ""});
-    return true;
-  }
-
-  bool Close(absl::string_view name) {
-    if (open_.empty()) return false;
-    const Open& last = open_.back();
-    if (last.path != name &&
-        !absl::EndsWith(last.path, absl::StrCat("/", name))) {
-      return false;
-    }
-    element_(last.path, last.text);
-    open_.pop_back();
-    closed_root_ = closed_root_ || open_.empty();
-    return true;
-  }
-
-  absl::string_view rest_;
-  const XmlElement& element_;
-  std::vector<Open> open_;
-  bool closed_root_ = false;
-};
-
-}  // namespace
-
-absl::Status ReadXml(absl::string_view document, const XmlElement& element) {
-  return Reader(document, element).Run();
-}
-
 namespace {
 
 // Collects a page element by element.
@@ -345,6 +184,7 @@ absl::Status S3ErrorStatus(const HttpResponse& response, const Secrets& secrets,
 
 namespace {
 
+constexpr char kCrc32cHeader[] = "x-amz-checksum-crc32c";
 constexpr char kKeysOfAPage[] = "1000";  // The maximum of S3.
 
 // "https://host[/path]", without the key.
@@ -406,7 +246,7 @@ absl::StatusOr<Url> RedirectTarget(const Url& from,
   return to;
 }
 
-class S3Dialect : public BucketDialect {
+class S3Dialect : public BucketDialect, public UploadDialect {
  public:
   S3Dialect(std::unique_ptr<BucketPath> path, const AwsSettings& settings,
             std::function<absl::Time()> now, Url base)
@@ -480,6 +320,131 @@ class S3Dialect : public BucketDialect {
     return S3ErrorStatus(response, keys_.secrets(), keys_.tried());
   }
 
+  UploadDialect* uploads() override { return this; }
+  bool in_order() const override { return false; }
+  absl::StatusOr<HttpRequest> WholeRequest(const std::string& name,
+                                           const UploadPart& whole) override {
+    return Request("PUT", path().KeyOf(name), {},
+                   {{kCrc32cHeader, Base64OfCrc32c(whole.crc32c)}}, {},
+                   whole.bytes);
+  }
+  absl::StatusOr<HttpRequest> StartRequest(const std::string& name) override {
+    return Request("POST", path().KeyOf(name), {{"uploads", ""}},
+                   {{"x-amz-checksum-algorithm", "CRC32C"}});
+  }
+  absl::StatusOr<std::string> ParseStart(const HttpResponse&,
+                                         const std::string& body) override {
+    std::string id;
+    const absl::Status read =
+        ReadXml(body, [&](absl::string_view at, const std::string& text) {
+          if (at == "InitiateMultipartUploadResult/UploadId") id = text;
+        });
+    if (read.ok() && !id.empty()) return id;
+    return absl::DataLossError("the server starts no upload");
+  }
+  absl::StatusOr<HttpRequest> PartRequest(const std::string& name,
+                                          const std::string& id,
+                                          const UploadPart& part) override {
+    return Request(
+        "PUT", path().KeyOf(name),
+        {{"partNumber", absl::StrCat(part.number)}, {"uploadId", id}},
+        {{kCrc32cHeader, Base64OfCrc32c(part.crc32c)}}, {}, part.bytes);
+  }
+  absl::Status ParsePart(const HttpResponse& response, const std::string&,
+                         UploadPart* part) override {
+    part->tag = std::string(WithoutQuotes(response.headers.Get("etag")));
+    if (part->tag.empty()) {
+      return absl::DataLossError("the server has a part without an ETag");
+    }
+    part->taken = static_cast<int64_t>(part->bytes.size());
+    return absl::OkStatus();
+  }
+  absl::StatusOr<HttpRequest> EndRequest(
+      const std::string& name, const std::string& id,
+      const std::vector<UploadPart>& parts) override {
+    std::string body = "<CompleteMultipartUpload>";
+    for (const UploadPart& part : parts) {
+      absl::StrAppend(&body, "<Part><PartNumber>", part.number,
+                      "</PartNumber><ETag>", part.tag,
+                      "</ETag><ChecksumCRC32C>", Base64OfCrc32c(part.crc32c),
+                      "</ChecksumCRC32C></Part>");
+    }
+    absl::StrAppend(&body, "</CompleteMultipartUpload>");
+    return Request("POST", path().KeyOf(name), {{"uploadId", id}}, {}, {},
+                   body);
+  }
+  absl::Status ParseEnd(const std::string& body) override {
+    // An error may come after the head that says 200.
+    const S3Error error = ParseS3Error(body);
+    if (!error.code.empty()) {
+      return absl::UnavailableError(
+          absl::StrCat(keys_.secrets().Redact(error.code), ": ",
+                       keys_.secrets().Redact(error.message)));
+    }
+    std::string etag;
+    const absl::Status read =
+        ReadXml(body, [&](absl::string_view at, const std::string& text) {
+          if (at == "CompleteMultipartUploadResult/ETag") etag = text;
+        });
+    return read.ok() && !etag.empty()
+               ? absl::OkStatus()
+               : absl::UnavailableError("the server did not end the upload");
+  }
+  absl::StatusOr<HttpRequest> FindRequest(const std::string& name) override {
+    return Request("GET", "",
+                   {{"uploads", ""},
+                    {"encoding-type", "url"},
+                    {"prefix", path().KeyOf(name)}},
+                   {});
+  }
+  absl::StatusOr<std::vector<std::string>> ParseFind(
+      const std::string& name, const std::string& body) override {
+    std::vector<std::string> ids;
+    std::string key, id, algorithm;
+    const absl::Status read =
+        ReadXml(body, [&](absl::string_view at, const std::string& text) {
+          if (!absl::ConsumePrefix(&at, "ListMultipartUploadsResult/Upload")) {
+            return;
+          }
+          if (at == "/Key") key = PercentDecode(text, /*plus_is_space=*/true);
+          if (at == "/UploadId") id = text;
+          if (at == "/ChecksumAlgorithm") algorithm = text;
+          if (!at.empty()) return;
+          // Others have parts without our sums.
+          if (key == path().KeyOf(name) && algorithm == "CRC32C") {
+            ids.push_back(id);
+          }
+          key = id = algorithm = "";
+        });
+    if (read.ok()) return ids;
+    return absl::DataLossError(
+        absl::StrCat("a broken list of uploads: ", read.message()));
+  }
+  absl::StatusOr<HttpRequest> PartsRequest(const std::string& name,
+                                           const std::string& id) override {
+    return Request("GET", path().KeyOf(name), {{"uploadId", id}}, {});
+  }
+  absl::StatusOr<std::vector<UploadPart>> ParseParts(
+      const std::string& body) override {
+    std::vector<UploadPart> parts;
+    UploadPart part;
+    const absl::Status read =
+        ReadXml(body, [&](absl::string_view at, const std::string& text) {
+          // The root has other names at other stores.
+          at.remove_prefix(std::min(at.find('/'), at.size()));
+          if (!absl::ConsumePrefix(&at, "/Part")) return;
+          if (at == "/PartNumber" && !absl::SimpleAtoi(text, &part.number)) {
+            part.number = 0;
+          }
+          if (at == "/ETag") part.tag = std::string(WithoutQuotes(text));
+          if (at == "/Size") ParseObjectBytes(text, &part.taken);
+          if (at.empty()) parts.push_back(std::exchange(part, UploadPart()));
+        });
+    if (read.ok()) return parts;
+    return absl::DataLossError(
+        absl::StrCat("a broken list of parts: ", read.message()));
+  }
+
  private:
   static absl::StatusOr<Credential> NoKeys() {
     Credential none;
@@ -490,28 +455,35 @@ class S3Dialect : public BucketDialect {
   absl::StatusOr<HttpRequest> Request(
       const std::string& method, const std::string& key, const UrlQuery& query,
       const std::map<std::string, std::string>& headers,
-      std::vector<std::string> unsigned_headers = {}) {
+      std::vector<std::string> unsigned_headers = {},
+      const std::string& body = "") {
     Url url = base_;
     absl::StrAppend(&url.path, "/", PercentEncode(key, /*keep_slash=*/true));
     url.query = EncodeQuery(query);
-    return Signed(method, url, headers, std::move(unsigned_headers));
+    return Signed(method, url, headers, std::move(unsigned_headers), body);
   }
 
   // `url` is encoded as signatures want it.
   absl::StatusOr<HttpRequest> Signed(
       const std::string& method, const Url& url,
       const std::map<std::string, std::string>& headers,
-      const std::vector<std::string>& unsigned_headers) {
+      const std::vector<std::string>& unsigned_headers,
+      const std::string& body) {
     HttpRequest request;
     request.method = method;
+    request.headers = unsigned_headers;
+    request.body = body;
+    // libcurl would say that it is a form.
+    if (method == "PUT" || method == "POST") {
+      request.headers.push_back(kBodyType);
+    }
     request.url = absl::StrCat(url.scheme, "://", url.host, url.path,
                                url.query.empty() ? "" : "?", url.query);
-    request.headers = unsigned_headers;
     request.redirected =
-        [this, method, url, headers, unsigned_headers](
-            const std::string& location) -> absl::StatusOr<HttpRequest> {
+        [this, method, url, headers, unsigned_headers,
+         body](const std::string& location) -> absl::StatusOr<HttpRequest> {
       ASSIGN_OR_RETURN(const Url target, RedirectTarget(url, location));
-      return Signed(method, target, headers, unsigned_headers);
+      return Signed(method, target, headers, unsigned_headers, body);
     };
     SigV4Request to_sign;
     to_sign.method = method;
@@ -520,7 +492,8 @@ class S3Dialect : public BucketDialect {
     to_sign.headers = headers;
     ASSIGN_OR_RETURN(const Credential keys, keys_.Get());
     if (!keys.access_key.empty()) {
-      to_sign.headers["x-amz-content-sha256"] = std::string(kEmptyBodySha256);
+      if (!body.empty()) to_sign.body_sha256 = Sha256Hex(body);
+      to_sign.headers["x-amz-content-sha256"] = to_sign.body_sha256;
       to_sign.headers["x-amz-date"] =
           absl::FormatTime("%Y%m%dT%H%M%SZ", now_(), absl::UTCTimeZone());
       if (!keys.token.empty()) {
