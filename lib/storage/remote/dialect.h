@@ -118,6 +118,13 @@ struct ObjectFacts {
   bool opaque_version = false;
 };
 
+// A part in which an object was uploaded, and its own sum.
+struct PartSum {
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  std::string checksum;
+};
+
 // Creates the requests and parses the responses of one kind of server; does not
 // send anything itself. Error messages contain no secrets and no address; the
 // caller adds the address. Thread-safe.
@@ -157,6 +164,22 @@ class Dialect {
                                                    int64_t first,
                                                    int64_t last) = 0;
   virtual ObjectFacts FactsOf(const HttpHeaders& headers) const = 0;
+
+  // Number of parts of the object with this version, whose sums the server may
+  // know; 0 if it knows none.
+  virtual int64_t PartsOf(const std::string& version) const { return 0; }
+  // Asks for the sums of the parts after number `last`.
+  virtual absl::StatusOr<HttpRequest> PartSumsRequest(const std::string& name,
+                                                      int64_t last) {
+    return absl::UnimplementedError("there are no sums of parts");
+  }
+  // Appends them to those before. Returns the number of the last one if there
+  // are more, else 0. Clears `sums` if they are of another version.
+  virtual absl::StatusOr<int64_t> ParsePartSums(const std::string& version,
+                                                const std::string& body,
+                                                std::vector<PartSum>* sums) {
+    return 0;
+  }
 
   // Converts an error response to a status.
   virtual absl::Status ErrorOf(const HttpResponse& response) const = 0;

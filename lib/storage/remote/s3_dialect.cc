@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -111,6 +112,47 @@ S3Error ParseS3Error(absl::string_view body) {
     if (path == "Error/Message") error.message = text;
   }).IgnoreError();
   return error;
+}
+
+absl::StatusOr<int64_t> ParseS3PartSums(absl::string_view version,
+                                        absl::string_view body,
+                                        std::vector<PartSum>* sums) {
+  // Names of sums, and the bytes of each.
+  static constexpr std::pair<absl::string_view, size_t> kSums[] = {
+      {"CRC32C", 4}, {"CRC64NVME", 8}, {"CRC32", 4}, {"SHA256", 32}};
+  PartSum part;
+  bool is_sized = false, is_broken = false, is_truncated = false;
+  int64_t next = 0;
+  std::string etag(version);
+  const absl::Status read =
+      ReadXml(body, [&](absl::string_view at, const std::string& text) {
+        at.remove_prefix(std::min(at.find('/'), at.size()));
+        if (at == "/ETag") etag = std::string(WithoutQuotes(text));
+        if (!absl::ConsumePrefix(&at, "/ObjectParts/")) return;
+        if (at == "IsTruncated") is_truncated = text == "true";
+        if (at == "NextPartNumberMarker" && !absl::SimpleAtoi(text, &next)) {
+          is_broken = true;
+        }
+        if (at == "Part/Size") is_sized = ParseObjectBytes(text, &part.bytes);
+        for (const auto& [name, bytes] : kSums) {
+          if (!part.checksum.empty()) break;
+          if (at != absl::StrCat("Part/Checksum", name)) continue;
+          part.checksum =
+              ChecksumOfBase64(absl::AsciiStrToLower(name), text, bytes);
+        }
+        if (at != "Part") return;
+        if (!sums->empty()) {
+          part.offset = sums->back().offset + sums->back().bytes;
+        }
+        is_broken |= !is_sized;
+        is_sized = false;
+        sums->push_back(std::exchange(part, PartSum()));
+      });
+  if (!read.ok() || is_broken) {
+    return absl::DataLossError("a broken list of parts");
+  }
+  if (etag != version) sums->clear();
+  return is_truncated && etag == version ? next : 0;
 }
 
 namespace {
@@ -318,6 +360,28 @@ class S3Dialect : public BucketDialect, public UploadDialect {
 
   absl::Status ErrorOf(const HttpResponse& response) const override {
     return S3ErrorStatus(response, keys_.secrets(), keys_.tried());
+  }
+
+  // The ETag of an object of N parts ends with "-N".
+  int64_t PartsOf(const std::string& version) const override {
+    const size_t dash = version.rfind('-');
+    int64_t parts = 0;
+    return dash != std::string::npos &&
+                   absl::SimpleAtoi(version.substr(dash + 1), &parts)
+               ? std::max<int64_t>(0, parts)
+               : 0;
+  }
+  absl::StatusOr<HttpRequest> PartSumsRequest(const std::string& name,
+                                              int64_t last) override {
+    std::map<std::string, std::string> headers = {
+        {"x-amz-object-attributes", "ETag,ObjectParts"}};
+    if (last > 0) headers["x-amz-part-number-marker"] = absl::StrCat(last);
+    return Request("GET", path().KeyOf(name), {{"attributes", ""}}, headers);
+  }
+  absl::StatusOr<int64_t> ParsePartSums(const std::string& version,
+                                        const std::string& body,
+                                        std::vector<PartSum>* sums) override {
+    return ParseS3PartSums(version, body, sums);
   }
 
   UploadDialect* uploads() override { return this; }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -35,6 +36,12 @@ S3Error ParseS3Error(absl::string_view body);
 // was signed.
 absl::Status S3ErrorStatus(const HttpResponse& response, const Secrets& secrets,
                            absl::string_view tried);
+
+// Parses a page of the parts that GetObjectAttributes lists, as
+// Dialect::ParsePartSums. DataLoss if it is broken.
+absl::StatusOr<int64_t> ParseS3PartSums(absl::string_view version,
+                                        absl::string_view body,
+                                        std::vector<PartSum>* sums);
 
 // For s3://bucket/prefix. Signatures use the time from `now`.
 absl::StatusOr<std::unique_ptr<Dialect>> NewS3Dialect(

@@ -260,6 +260,18 @@ class FaultRunTest(RemoteCase):
         # Ranges that cannot be verified, so without damage.
         self.run_faults("s3", [f"--slices={self.PARTS}"])
 
+    def test_objects_that_were_uploaded_in_parts(self):
+        # Only their parts have sums.
+        for flags in ([], [f"--slices={self.PARTS}"]):
+            kinds = self.run_faults(
+                "s3",
+                flags,
+                corrupt_parts=True,
+                part_bytes=self.PART_BYTES,
+                faults="wrong_bytes,status_500,drop,truncate",
+            )
+            self.assertIn("wrong_bytes", kinds)
+
 
 if __name__ == "__main__":
     unittest.main()

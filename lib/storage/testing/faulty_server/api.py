@@ -8,6 +8,9 @@ import urllib.parse
 import xml.sax.saxutils
 
 import signature
+from objects import crc32c_base64
+
+PARTS_OF_A_PAGE = 3
 
 
 @dataclasses.dataclass
@@ -57,10 +60,12 @@ def object_answer(found, headers, extra):
 class S3:
     """Buckets: `data` needs a signature, `public` none, `private` refuses."""
 
-    def __init__(self, objects, keys, region, page):
+    def __init__(self, objects, keys, region, page, part_bytes=0):
         self.objects = objects
         self.keys = keys
         self.region = region
+        # If not 0, objects were uploaded in parts of this size.
+        self.part_bytes = part_bytes
         self.page = page
         self.checked = 0
 
@@ -79,18 +84,58 @@ class S3:
             return s3_error(403, "AccessDenied", "Access Denied")
         if not key:
             return self.listing(dict(urllib.parse.parse_qsl(query)))
+        if query == "attributes=":
+            return self.attributes(key, headers)
         return self.object(key, headers)
+
+    def parts(self, found):
+        """The sizes and the sums in base64."""
+        parts = range(0, len(found.data), self.part_bytes)
+        parts = [found.data[i : i + self.part_bytes] for i in parts]
+        return [(len(part), crc32c_base64(part)) for part in parts]
+
+    def etag(self, found):
+        if not self.part_bytes:
+            return f'"{found.md5}"'
+        return f'"{found.md5}-{len(self.parts(found))}"'
+
+    def attributes(self, key, headers):
+        """GetObjectAttributes, a few parts at a time."""
+        found = self.objects.get(key)
+        if found is None:
+            return s3_error(404, "NoSuchKey", "no such key")
+        assert "ObjectParts" in headers["x-amz-object-attributes"]
+        parts = list(enumerate(self.parts(found), 1))
+        last = int(headers.get("x-amz-part-number-marker", 0))
+        shown = parts[last : last + PARTS_OF_A_PAGE]
+        more = last + len(shown) < len(parts)
+        items = "".join(
+            f"<Part><PartNumber>{number}</PartNumber><Size>{size}</Size>"
+            f"<ChecksumCRC32C>{crc}</ChecksumCRC32C></Part>"
+            for number, (size, crc) in shown
+        )
+        etag = self.etag(found).strip('"')
+        body = (
+            f"<GetObjectAttributesResponse><ETag>{etag}</ETag><ObjectParts>"
+            f"<IsTruncated>{str(more).lower()}</IsTruncated>"
+            f"<NextPartNumberMarker>{last + len(shown)}</NextPartNumberMarker>"
+            f"{items}</ObjectParts></GetObjectAttributesResponse>"
+        )
+        return text_answer(200, "application/xml", body)
 
     def object(self, key, headers):
         found = self.objects.get(key)
         if found is None:
             return s3_error(404, "NoSuchKey", "no such key")
-        etag = f'"{found.md5}"'
+        etag = self.etag(found)
         if headers.get("if-match", etag) != etag:
             return s3_error(412, "PreconditionFailed", "changed")
         extra = {"ETag": etag}
         if headers.get("x-amz-checksum-mode") == "ENABLED":
-            extra["x-amz-checksum-crc32c"] = found.crc32c_base64
+            sum_of_parts = f"AAAAAA==-{etag.count('-')}"
+            extra["x-amz-checksum-crc32c"] = (
+                sum_of_parts if self.part_bytes else found.crc32c_base64
+            )
         return object_answer(found, headers, extra)
 
     def listing(self, query):
@@ -119,7 +164,8 @@ class S3:
         name = urllib.parse.quote_plus(key, safe="/")
         return (
             f"<Contents><Key>{name}</Key><Size>{len(found.data)}</Size>"
-            f"<ETag>&quot;{found.md5}&quot;</ETag></Contents>"
+            f"<ETag>{xml.sax.saxutils.escape(self.etag(found))}</ETag>"
+            "</Contents>"
         )
 
 

@@ -14,14 +14,19 @@ def made_up(name, size):
     return hashlib.shake_128(name.encode()).digest(size)
 
 
+def crc32c_base64(data):
+    return base64.b64encode(
+        google_crc32c.value(data).to_bytes(4, "big")
+    ).decode()
+
+
 class Object:
     """An object's bytes and metadata."""
 
     def __init__(self, data):
         self.data = data
         self.md5 = hashlib.md5(data).hexdigest()
-        crc = google_crc32c.value(data)
-        self.crc32c_base64 = base64.b64encode(crc.to_bytes(4, "big")).decode()
+        self.crc32c_base64 = crc32c_base64(data)
         self.md5_base64 = base64.b64encode(
             binascii.unhexlify(self.md5)
         ).decode()

@@ -54,7 +54,13 @@ class Server:
             arguments.seed,
             arguments.corrupt_parts,
         )
-        self.s3 = S3(objects, KEYS, arguments.region, arguments.page)
+        self.s3 = S3(
+            objects,
+            KEYS,
+            arguments.region,
+            arguments.page,
+            arguments.part_bytes,
+        )
         self.gcs = Gcs(objects, GCS_TOKEN, arguments.page)
         self.web = Web(objects)
         self.roles = Roles(
@@ -224,6 +230,9 @@ def parse_arguments():
     parser.add_argument("--delay_ms", type=float, default=0)
     parser.add_argument("--fault_rate", type=float, default=0)
     parser.add_argument("--faults", help=f"of {','.join(KINDS)}")
+    parser.add_argument(
+        "--part_bytes", type=int, default=0, help="S3: uploaded in such parts"
+    )
     parser.add_argument("--corrupt_parts", action="store_true")
     parser.add_argument("--jwt_key", help="PEM of the service account's key")
     parser.add_argument("--seed", type=int, default=1)
