@@ -167,7 +167,6 @@ class SameAsTheCpuTest(GpuCase):
         with self.assertRaisesRegex(RuntimeError, broken.name):
             list(fails)
 
-
     def test_bytes_and_channels_last(self):
         recipes = {
             # The last of a row of pixels is no whole group of four.
