@@ -144,11 +144,11 @@ absl::StatusOr<int64_t> ParseS3PartSums(absl::string_view version,
         if (!sums->empty()) {
           part.offset = sums->back().offset + sums->back().bytes;
         }
-        is_broken |= !is_sized;
+        is_broken |= !is_sized || sums->size() == kMaxS3Parts;
         is_sized = false;
-        sums->push_back(std::exchange(part, PartSum()));
+        if (!is_broken) sums->push_back(std::exchange(part, PartSum()));
       });
-  if (!read.ok() || is_broken) {
+  if (!read.ok() || is_broken || next > kMaxS3Parts) {
     return absl::DataLossError("a broken list of parts");
   }
   if (etag != version) sums->clear();

@@ -39,6 +39,7 @@ absl::Status S3ErrorStatus(const HttpResponse& response, const Secrets& secrets,
 
 // Parses a page of the parts that GetObjectAttributes lists, as
 // Dialect::ParsePartSums. DataLoss if it is broken.
+inline constexpr int64_t kMaxS3Parts = 10000;  // An object has no more.
 absl::StatusOr<int64_t> ParseS3PartSums(absl::string_view version,
                                         absl::string_view body,
                                         std::vector<PartSum>* sums);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/civil_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -515,6 +516,51 @@ TEST_F(S3DialectTest, ListsPageByPage) {
                         "prefix=p%2F"));
   EXPECT_THAT(dialect->ListRequest("a+/=")->url,
               HasSubstr("?continuation-token=a%2B%2F%3D&"));
+}
+
+std::string ListOfParts(const std::string& parts, const std::string& rest) {
+  return absl::StrCat(
+      "<GetObjectAttributesResponse><ETag>v-2</ETag><ObjectParts>", parts, rest,
+      "</ObjectParts></GetObjectAttributesResponse>");
+}
+
+TEST(S3PartSumsTest, PartsFollowEachOther) {
+  std::vector<PartSum> sums;
+  const auto next = ParseS3PartSums(
+      "v-2",
+      ListOfParts(
+          "<Part><Size>5</Size><ChecksumCRC32C>AAAAAA==</ChecksumCRC32C>"
+          "</Part><Part><Size>7</Size></Part>",
+          "<IsTruncated>true</IsTruncated><NextPartNumberMarker>2"
+          "</NextPartNumberMarker>"),
+      &sums);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(*next, 2);
+  ASSERT_EQ(sums.size(), 2);
+  EXPECT_EQ(sums[0].checksum, "crc32c:00000000");
+  EXPECT_EQ(sums[1].offset, 5);
+  EXPECT_EQ(sums[1].bytes, 7);
+  EXPECT_EQ(sums[1].checksum, "");
+  // Of another version, they say nothing.
+  EXPECT_EQ(*ParseS3PartSums("v-1", ListOfParts("", ""), &sums), 0);
+  EXPECT_THAT(sums, IsEmpty());
+}
+
+TEST(S3PartSumsTest, NumbersThatCannotBeAreRefused) {
+  std::string many;
+  for (int i = 0; i <= kMaxS3Parts; ++i) {
+    many += "<Part><Size>1</Size></Part>";
+  }
+  for (const std::string& body :
+       {ListOfParts("<Part></Part>", ""),
+        ListOfParts("<Part><Size>-1</Size></Part>", ""),
+        ListOfParts("", "<NextPartNumberMarker>x</NextPartNumberMarker>"),
+        ListOfParts("", "<NextPartNumberMarker>10001</NextPartNumberMarker>"),
+        ListOfParts(many, ""), std::string("<a>")}) {
+    std::vector<PartSum> sums;
+    EXPECT_FALSE(ParseS3PartSums("v-2", body, &sums).ok())
+        << body.substr(0, 200);
+  }
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// Two tests with the same bytes. Read as a listing or an error, they end, stay
-// within their bytes, and every listing that is accepted has names and allowed
-// sizes. Read as decisions, they make a page whose content is known, written in
-// any of the ways that XML allows; exactly that content is read.
+// Two tests with the same bytes. Read as a listing, a list of parts or an error,
+// they end, stay within their bytes, and every list that is accepted has names
+// and allowed sizes. Read as decisions, they make a page whose content is known,
+// written in any of the ways that XML allows; exactly that content is read.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -104,6 +105,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
           object.bytes > feedrate::kMaxObjectBytes) {
         std::abort();
       }
+    }
+  }
+  std::vector<feedrate::PartSum> sums;
+  if (feedrate::ParseS3PartSums("", body, &sums).ok()) {
+    int64_t offset = 0;
+    for (const feedrate::PartSum& sum : sums) {
+      if (sum.offset != offset || sum.bytes < 0) std::abort();
+      offset += sum.bytes;
     }
   }
   feedrate::Decisions decisions(data, size);
