@@ -81,6 +81,8 @@ grep -q '^## ' "$release/NOTES.md" && fail "the notes have more than one section
 
 "$FEEDRATE_PYTHON" -m zipfile -e "$release"/*"_$CROSS_ARCH.whl" "$work/other"
 bundle="$work/other/feedrate/bundle"
+# As pip leaves them; zipfile does not, and QEMU runs nothing else.
+chmod -R u+x "$bundle/bin" "$bundle/libexec"
 emulate=("qemu-$CROSS_ARCH-static" -L "$(dev/sysroot.sh)")
 for name in $(./feedrate list); do
   expect_eq "$name in QEMU" \
