@@ -1,7 +1,8 @@
-// Two tests with the same bytes. Read as a listing, a list of parts or an error,
-// they end, stay within their bytes, and every list that is accepted has names
-// and allowed sizes. Read as decisions, they make a page whose content is known,
-// written in any of the ways that XML allows; exactly that content is read.
+// Two tests with the same bytes. Read as a listing, a list of parts or an
+// error, they end, stay within their bytes, and every list that is accepted has
+// names and allowed sizes. Read as decisions, they make a page whose content is
+// known, written in any of the ways that XML allows; exactly that content is
+// read.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
