@@ -11,15 +11,15 @@
 # (kernels that exist twice), `ways` (trainings), `files` (training from
 # files), `paper`, `cvcuda` and `dali` (rows of CV-CUDA and DALI, if their
 # wheels are in WHEELS, by default wheels/); with DUEL_S=N, `dali` also runs
-# gpu_duel_dali.py for N seconds, with feedrate.Loader as a third side. `paper` runs each config prod_g2_* with
-# PAPER_ITEMS (256) for at most PAPER_S seconds in all (480), carries on with
-# its own rows when it is started again, and prints tables for docs/; PAPER
-# names the configs (rgb_micro, ...). The loader's parts take less than 30 s
-# each with IMAGES=1024. ITEMS, IMAGES, EVERY (libraries that run every
-# transform), SOME (transforms in batches), TORCH (transforms of ATen), OOM
-# (libraries), L2, DATASET (for pipeline, copy, training and dali), CLIPS,
-# CLIP_TRANSFORMS, LIMIT (seconds per command) and PYTHON change what runs. Rows
-# are kept in rows/.
+# gpu_duel_dali.py for N seconds, with feedrate.Loader as a third side. `paper`
+# runs each config prod_g2_* with PAPER_ITEMS (256) for at most PAPER_S seconds
+# in all (480), carries on with its own rows when it is started again, and
+# prints tables for docs/; PAPER names the configs (rgb_micro, ...). The
+# loader's parts take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY
+# (libraries that run every transform), SOME (transforms in batches), TORCH
+# (transforms of ATen), OOM (libraries), L2, DATASET (for pipeline, copy,
+# training and dali), CLIPS, CLIP_TRANSFORMS, LIMIT (seconds per command) and
+# PYTHON change what runs. Rows are kept in rows/.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

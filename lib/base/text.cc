@@ -68,6 +68,11 @@ std::string DidYouMean(absl::string_view name,
   return absl::StrCat("; use one of ", absl::StrJoin(candidates, ", "));
 }
 
+std::string Counted(int64_t number, absl::string_view one,
+                    absl::string_view ending) {
+  return absl::StrCat(number, " ", one, number == 1 ? "" : ending);
+}
+
 absl::Status CheckChoice(absl::string_view flag, const std::string& value,
                          const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) {

@@ -37,6 +37,10 @@ std::string DidYouMean(absl::string_view name,
 absl::Status CheckChoice(absl::string_view flag, const std::string& value,
                          const std::vector<std::string>& known);
 
+// "1 job", "2 jobs"; with the ending "es", "2 processes".
+std::string Counted(int64_t number, absl::string_view one,
+                    absl::string_view ending = "s");
+
 // Returns the length in bytes of the UTF-8 character at the start of `text`, or
 // 0 if there is no valid one (stray or overlong sequences, surrogates, code
 // points above U+10FFFF). REQUIRES: `text` is not empty.

@@ -218,6 +218,12 @@ TEST(ShellWordTest, IsOneWord) {
   EXPECT_EQ(ShellWord("'; rm -rf ~"), "''\\''; rm -rf ~'");
 }
 
+TEST(CountedTest, OneAndMany) {
+  EXPECT_EQ(Counted(0, "job"), "0 jobs");
+  EXPECT_EQ(Counted(1, "job"), "1 job");
+  EXPECT_EQ(Counted(2, "process", "es"), "2 processes");
+}
+
 TEST(SizesTest, Units) {
   EXPECT_EQ(ParseSize("4096"), 4096);
   EXPECT_EQ(ParseSize("48K\n"), 48 * 1024);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
@@ -47,11 +48,6 @@ int SettingOf(const Job& job, const std::string& name, int standard) {
     value = standard;
   }
   return value;
-}
-
-std::string Count(int number, absl::string_view one,
-                  absl::string_view ending = "s") {
-  return absl::StrCat(number, " ", one, number == 1 ? "" : ending);
 }
 
 std::string Gigabytes(int64_t bytes) {
@@ -160,8 +156,8 @@ std::string Needs::ToText() const {
                         " processes each, each "
                         "node with ");
   }
-  absl::StrAppend(&text, Count(cpus, "CPU"), " (", cpus_basis, "), ");
-  if (gpus > 0) absl::StrAppend(&text, Count(gpus, "GPU"), ", ");
+  absl::StrAppend(&text, Counted(cpus, "CPU"), " (", cpus_basis, "), ");
+  if (gpus > 0) absl::StrAppend(&text, Counted(gpus, "GPU"), ", ");
   absl::StrAppend(&text, Gigabytes(memory_bytes()));
   if (inputs.empty()) return text;
   std::vector<std::string> parts = {
@@ -220,7 +216,7 @@ absl::StatusOr<Needs> NeedsOf(const Job& job, const Catalogue& catalogue) {
     // The first process also runs the training program itself.
     needs.cpus = here * (1 + workers) + (needs.tasks > 1 ? 0 : 1);
     needs.cpus_basis = absl::StrCat(
-        Count(here, "process", "es"),
+        Counted(here, "process", "es"),
         workers > 0 ? absl::StrCat(" with ", workers, " loader workers each")
                     : "",
         needs.tasks > 1 ? "" : " and the runner");
@@ -230,8 +226,8 @@ absl::StatusOr<Needs> NeedsOf(const Job& job, const Catalogue& catalogue) {
   needs.gpus = job.hardware_class() == "cpu" ? 0 : 1;
   needs.cpus = std::max(1, workers) + 1;
   needs.cpus_basis =
-      absl::StrCat(job.mode() == "mixture" ? Count(workers, "decoding thread")
-                   : workers > 0           ? Count(workers, "worker")
+      absl::StrCat(job.mode() == "mixture" ? Counted(workers, "decoding thread")
+                   : workers > 0           ? Counted(workers, "worker")
                                            : "the measured process",
                    " and the runner");
   needs.process_bytes = static_cast<int64_t>(memory.process);

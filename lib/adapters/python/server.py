@@ -58,10 +58,12 @@ class Control:
 
 
 class Server:
-    def __init__(self, control, libraries, run_child):
+    def __init__(self, control, libraries, broken, run_child):
         self._control = control
         self._run = run_child
         self._libraries = libraries
+        # Why the others could not be imported, by name.
+        self._broken = broken
         # What their workers may leave behind, by process.
         self._children = {}
 
@@ -90,6 +92,8 @@ class Server:
         raise ValueError(f"no command {message.get('op')!r}")
 
     def _spawn(self, message, fds):
+        if message["library"] in self._broken:
+            raise self._broken[message["library"]]
         library = self._libraries[message["library"]]
         if len(fds) != FDS_OF_A_CHILD:
             raise ValueError(f"{len(fds)} descriptors, not {FDS_OF_A_CHILD}")
@@ -199,16 +203,23 @@ def import_loaders(libraries):
 
 
 def load_libraries(flags):
-    """All libraries by name; imports nothing else that a job needs."""
+    """Libraries by name, and errors of those that cannot be imported, which
+    spoil only their own jobs. Imports nothing else that a job needs."""
     if flags.subject:
         with process_setup.only_our_modules():
             import subject
 
-        return {flags.subject: subject.Subject(flags.subject)}
+        return {flags.subject: subject.Subject(flags.subject)}, {}
     folders = [*flags.library_folder, FOLDER / "libraries"]
-    return {
-        name: load_library(name, folders) for name in flags.libraries.split(",")
-    }
+    libraries, broken = {}, {}
+    for name in flags.libraries.split(","):
+        try:
+            libraries[name] = load_library(name, folders)
+        except Exception as error:
+            broken[name] = error
+    if not libraries:
+        raise next(iter(broken.values()))
+    return libraries, broken
 
 
 def describe(flags):
@@ -255,7 +266,7 @@ def main():
         ):
             import child
 
-        libraries = load_libraries(flags)
+        libraries, broken = load_libraries(flags)
         if flags.loader and not flags.subject:
             import_loaders(libraries)
         import_s = time.perf_counter() - started
@@ -276,7 +287,7 @@ def main():
             "import_s": import_s,
         }
     )
-    Server(control, libraries, child.run).serve()
+    Server(control, libraries, broken, child.run).serve()
     return 0
 
 

@@ -270,6 +270,16 @@ class EndTest(unittest.TestCase):
         self.assertRegex(server.hello["error"], "ModuleNotFoundError: .*absent")
         self.assertEqual(server.close()[0], 1)
 
+    def test_a_library_beside_one_that_is_not_installed(self):
+        corpus = worker.write_corpus(IMAGES)
+        with start("broken_import", "trivial") as server:
+            self.assertEqual(server.hello["versions"], {"trivial": "1.0"})
+            child = server.spawn("trivial", corpus)
+            self.assertNotIn("error", child.ask(prepare("invert")))
+            message = {"op": "spawn", "library": "broken_import"}
+            self.assertRegex(server.ask(message)["error"], "ModuleNotFound")
+        os.close(corpus)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -351,8 +351,9 @@ std::string Summary(const Campaign& campaign, const std::string& folder,
     jobs += task.chunk.jobs;
     seconds += task.chunk.cost_s;
   }
-  return absl::StrCat(folder, ": ", jobs, " jobs in ", campaign.tasks.size(),
-                      " tasks, ", DurationText(seconds), " of work; ",
+  return absl::StrCat(folder, ": ", Counted(jobs, "job"), " in ",
+                      Counted(campaign.tasks.size(), "task"), ", ",
+                      DurationText(seconds), " of work; ",
                       what_to_do, "\n");
 }
 

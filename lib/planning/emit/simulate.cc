@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/plan_summary.h"
 #include "lib/planning/waves.h"
@@ -280,7 +281,7 @@ absl::StatusOr<std::string> SimulateText(const PlanSession& session,
     runs.push_back(Simulate(campaign, tasks, quota.quota, run));
   }
   std::string text = absl::StrCat(
-      jobs, " jobs in ", tasks.size(), " tasks, ",
+      Counted(jobs, "job"), " in ", Counted(tasks.size(), "task"), ", ",
       options.in_waves ? "wave by wave" : "one queue", ", ",
       options.failures_per_hour, " failures of a machine in an hour");
   if (count > 1) {

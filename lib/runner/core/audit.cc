@@ -47,10 +47,6 @@ std::vector<int64_t> CountsOfItems(const BatchIds& epoch, int64_t items,
   return counts;
 }
 
-std::string Plural(int64_t count, const std::string& what) {
-  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 BatchIds BatchIdsOf(const EpochReply& reply) {
@@ -202,20 +198,20 @@ std::string NamedText(
 
 void AddCoverageFaults(const AuditCoverage& coverage, Audit* audit) {
   const std::string in =
-      absl::StrCat(" in ", Plural(coverage.epochs(), "epoch"));
+      absl::StrCat(" in ", Counted(coverage.epochs(), "epoch"));
   if (coverage.missing() > 0) {
     audit->add_faults(
-        absl::StrCat(Plural(coverage.missing(), "item"), " missing", in,
+        absl::StrCat(Counted(coverage.missing(), "item"), " missing", in,
                      NamedText(coverage.first_missing(), coverage.missing())));
   }
   if (coverage.duplicates() > 0) {
     audit->add_faults(absl::StrCat(
-        Plural(coverage.duplicates(), "item"), " too many", in,
+        Counted(coverage.duplicates(), "item"), " too many", in,
         NamedText(coverage.first_duplicates(), coverage.duplicates())));
   }
   if (coverage.unreadable() > 0) {
     audit->add_faults(
-        absl::StrCat(Plural(coverage.unreadable(), "item"), " without id", in));
+        absl::StrCat(Counted(coverage.unreadable(), "item"), " without id", in));
   }
 }
 
@@ -245,16 +241,16 @@ void AddRankFaults(const AuditRanks& ranks, Audit* audit) {
                                    " batches, so a training step would hang"));
   }
   if (ranks.shared_items() > 0) {
-    audit->add_faults(absl::StrCat(of, Plural(ranks.shared_items(), "item"),
+    audit->add_faults(absl::StrCat(of, Counted(ranks.shared_items(), "item"),
                                    " on two or more"));
   }
   if (ranks.missing() > 0) {
     audit->add_faults(
-        absl::StrCat(of, Plural(ranks.missing(), "item"), " on none"));
+        absl::StrCat(of, Counted(ranks.missing(), "item"), " on none"));
   }
   if (ranks.duplicates() > 0) {
     audit->add_faults(
-        absl::StrCat(of, Plural(ranks.duplicates(), "item"), " too many"));
+        absl::StrCat(of, Counted(ranks.duplicates(), "item"), " too many"));
   }
 }
 
@@ -264,11 +260,11 @@ void AddResumeFaults(const AuditResume& resume, Audit* audit) {
       absl::StrCat("continued after batch ", resume.after_batches(), ": ");
   if (resume.lost() > 0) {
     audit->add_faults(
-        absl::StrCat(after, Plural(resume.lost(), "item"), " lost"));
+        absl::StrCat(after, Counted(resume.lost(), "item"), " lost"));
   }
   if (resume.repeated_items() > 0) {
     audit->add_faults(
-        absl::StrCat(after, Plural(resume.repeated_items(), "item"), " again"));
+        absl::StrCat(after, Counted(resume.repeated_items(), "item"), " again"));
   }
   // Samples of mixtures have no ids to compare.
   if (audit->mode() == "mixture" && !resume.same_batches()) {
