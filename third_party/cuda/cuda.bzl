@@ -86,6 +86,7 @@ def _cuda_archive_impl(ctx):
         "-I.",
         # Known to nvcc only where it compiles for its own processor.
         "-I" + CUDA_ROOT + "/include",
+        "-isystem=" + CUDA_ROOT + "/include/cccl",
     ] + ctx.attr.nvccopts
     for info in infos:
         flags = flags + _includes(info)
