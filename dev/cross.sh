@@ -30,6 +30,18 @@ EOF
   mv "$compiler.$$" "$compiler"
 fi
 
+# Of cuBLAS, which has hundreds of MB, linking needs only the names: those of this
+# machine's. The target has its own.
+names="$sysroot/usr/local/cuda/lib/libcublasLt.so.13"
+own="${CUDA_HOME:-/usr/local/cuda}/lib64/${names##*/}"
+if [[ -e "$own" && ! -e "$names" ]]; then
+  nm -D --defined-only "$own" |
+    sed -n 's/.* T \([a-zA-Z0-9_]*\).*/.globl \1\n.type \1, %function\n\1:/p' |
+    "$prefix-gcc" -x assembler -shared -nostdlib "-Wl,-soname,${names##*/}" \
+      -o "$names.$$" -
+  mv "$names.$$" "$names"
+fi
+
 libraries="$sysroot/usr/lib/$prefix/pkgconfig:$sysroot/usr/share/pkgconfig"
 command="${1:?usage: cross.sh COMMAND [ARGUMENT...]}"
 shift
