@@ -9,6 +9,7 @@ is a batch of frames with one draw; a batch of clips goes through Kornia's own
 container for video, with a draw for each clip.
 """
 
+import functools
 import inspect
 
 import clips
@@ -68,7 +69,11 @@ def make(spec):
             call = _ready(call, device, augmentation)
     else:
         call = arguments.bind(target)
-    call = wrap(call)
+    native = call = wrap(call)
+    if frames:
+        native = _on_clips(spec, target, arguments, wrap)
+    elif inspect.isclass(target) and not augmentation:
+        native = wrap(_of_batches(target, arguments.fixed))
     overwrites = spec["native_op"] in _OVERWRITE_THEIR_INPUT
     # A clip is a batch already; its parameters say same_on_batch.
     return Operation(
@@ -77,8 +82,25 @@ def make(spec):
         else (lambda image: call(image[None])[0].contiguous()),
         torch_support.seed,
         fresh=torch.clone if overwrites else None,
-        native=_on_clips(spec, target, arguments, wrap) if frames else call,
+        native=native,
     )
+
+
+def _of_batches(target, fixed):
+    """A call on B, C, H, W, where tensors hold one value per image."""
+
+    @functools.cache
+    def made(size, device):
+        return target(
+            **{
+                name: value.to(device).expand(size, *value.shape[1:])
+                if torch.is_tensor(value)
+                else value
+                for name, value in fixed.items()
+            }
+        )
+
+    return lambda batch: made(len(batch), batch.device)(batch)
 
 
 def _on_clips(spec, target, arguments, wrap):

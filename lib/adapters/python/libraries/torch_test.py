@@ -98,6 +98,19 @@ class MeaningTest(unittest.TestCase):
         )
         np.testing.assert_allclose(output[:, :, 2:], image[:, :, :-2])
 
+    def test_a_batch_for_a_class_that_wants_a_value_per_image(self):
+        params = [
+            *("angle=(25.0)", "translation=((2.0,1.0))"),
+            "scale_factor=((2.0,2.0))",
+        ]
+        operation = kornia.make(
+            {"native_op": "geometry.transform.Affine", "params": params}
+        )
+        image = torch.from_numpy(RGB.astype(np.float32) / 255)
+        batch = torch.stack([image, image.flip(-1), 1 - image])
+        for one, output in zip(batch, operation.native(batch), strict=True):
+            torch.testing.assert_close(output, operation.call(one))
+
     def test_each_three_channels_by_themselves(self):
         other = RGB[::-1] // 2
         nine = np.concatenate([RGB, other, RGB])
