@@ -410,38 +410,42 @@ def _paper_cell(row):
     return f"{row['throughput']:,.0f} ({memory / 1e6:,.0f} MB)"
 
 
-def _published_ratios():
-    """Kornia's published speed over torchvision's, by cell, on an L4."""
-    speeds = {}
+def _published():
+    """Published speeds on an L4, by cell and library."""
     with open(_PUBLISHED, encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if row["machine"].startswith("g2-") and row["status"] == "ok":
-                cell = tuple(
-                    row[key]
-                    for key in ("scenario", "mode", "scope", "transform")
-                )
-                speeds[cell, row["library"]] = float(row["items_per_s"])
-    return {
-        cell: speed / speeds[cell, "torchvision"]
-        for (cell, library), speed in speeds.items()
-        if library == "kornia" and (cell, "torchvision") in speeds
-    }
+        return {
+            (
+                *(row[key] for key in ("scenario", "mode", "scope")),
+                row["transform"],
+                row["library"],
+            ): float(row["items_per_s"])
+            for row in csv.DictReader(file)
+            if row["machine"].startswith("g2-") and row["status"] == "ok"
+        }
 
 
 def _deviations(scenario, transforms):
-    """One line per mode: with what transforms the other library is faster."""
-    published = _published_ratios()
+    """Two lines per mode: with what transforms the other library is faster,
+    and how much faster than published each library is."""
+    published = _published()
     for mode in _PAPER_MODES:
         pairs = []
+        gains = {library: [] for library in _PAPER_LIBRARIES}
         for name, cells in transforms.items():
-            ours = [cells.get((mode, one)) for one in _PAPER_LIBRARIES]
-            if not all(row and row["status"] == "ok" for row in ours):
-                continue
-            scope = ours[0]["scope"]
-            known = published.get((scenario, mode, scope, name))
-            if known:
-                ratio = ours[1]["throughput"] / ours[0]["throughput"]
-                pairs.append((name, ratio, known))
+            speeds, known = [], []
+            for library in _PAPER_LIBRARIES:
+                row = cells.get((mode, library))
+                if not row or row["status"] != "ok":
+                    continue
+                old = published.get(
+                    (scenario, mode, row["scope"], name, library)
+                )
+                if old:
+                    gains[library].append(row["throughput"] / old)
+                    speeds.append(row["throughput"])
+                    known.append(old)
+            if len(speeds) == len(_PAPER_LIBRARIES):
+                pairs.append((name, speeds[1] / speeds[0], known[1] / known[0]))
         if not pairs:
             continue
         other = [one for one in pairs if (one[1] > 1) != (one[2] > 1)]
@@ -455,6 +459,11 @@ def _deviations(scenario, transforms):
             f" {len(pairs)} transforms; Kornia's speed over torchvision's is"
             f" {middle:.2f} of the published one (median)."
             + (f" Another winner: {listed}." if other else "")
+        )
+        yield f"{mode}: over the published speed (median, range): " + "; ".join(
+            f"{library} {statistics.median(gain):.2f}"
+            f" ({min(gain):.2f} to {max(gain):.2f})"
+            for library, gain in gains.items()
         )
 
 

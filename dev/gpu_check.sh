@@ -471,19 +471,16 @@ paper_rows() {
   return "$((code == 124 ? 0 : code))"
 }
 
-# The paper's configs for GPUs, each with its share of the time that is left.
+# The paper's configs for GPUs, one after the other until the time is up.
 paper() {
-  local end=$((SECONDS + ${PAPER_S:-480})) names name started left share
+  local end=$((SECONDS + ${PAPER_S:-480})) names name started
   read -ra names <<<"${PAPER:-rgb_micro 9ch_micro rgb_dataloader \
     9ch_dataloader video_micro video_dataloader}"
-  left="${#names[@]}"
   for name in "${names[@]}"; do
     started=$SECONDS
-    share=$(((end - SECONDS) / left))
-    share=$((share > 1 ? share : 1))
-    title "prod_g2_${name}_gpu, for at most $share s"
-    check "$name" paper_rows "$name" "$share"
-    left=$((left - 1))
+    if ((started >= end)); then break; fi
+    title "prod_g2_${name}_gpu, for at most $((end - started)) s"
+    check "$name" paper_rows "$name" "$((end - started))"
     echo "$((SECONDS - started)) s"
   done
   title "tables for docs/"

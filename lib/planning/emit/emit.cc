@@ -353,8 +353,7 @@ std::string Summary(const Campaign& campaign, const std::string& folder,
   }
   return absl::StrCat(folder, ": ", Counted(jobs, "job"), " in ",
                       Counted(campaign.tasks.size(), "task"), ", ",
-                      DurationText(seconds), " of work; ",
-                      what_to_do, "\n");
+                      DurationText(seconds), " of work; ", what_to_do, "\n");
 }
 
 // The parts that all three share.

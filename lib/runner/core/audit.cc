@@ -210,8 +210,8 @@ void AddCoverageFaults(const AuditCoverage& coverage, Audit* audit) {
         NamedText(coverage.first_duplicates(), coverage.duplicates())));
   }
   if (coverage.unreadable() > 0) {
-    audit->add_faults(
-        absl::StrCat(Counted(coverage.unreadable(), "item"), " without id", in));
+    audit->add_faults(absl::StrCat(Counted(coverage.unreadable(), "item"),
+                                   " without id", in));
   }
 }
 
@@ -263,8 +263,8 @@ void AddResumeFaults(const AuditResume& resume, Audit* audit) {
         absl::StrCat(after, Counted(resume.lost(), "item"), " lost"));
   }
   if (resume.repeated_items() > 0) {
-    audit->add_faults(
-        absl::StrCat(after, Counted(resume.repeated_items(), "item"), " again"));
+    audit->add_faults(absl::StrCat(
+        after, Counted(resume.repeated_items(), "item"), " again"));
   }
   // Samples of mixtures have no ids to compare.
   if (audit->mode() == "mixture" && !resume.same_batches()) {
