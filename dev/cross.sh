@@ -19,13 +19,14 @@ command -v "$prefix-g++" >/dev/null ||
   die "no $prefix-g++. Run: apt-get install g++-${prefix//_/-}"
 sysroot="$("$REPO_ROOT/dev/sysroot.sh")"
 
-# Bazel takes one compiler by its path, and calls it for C++ and for linking.
+# Bazel takes one compiler by its path, and calls it for C++ and for linking. The
+# sysroot's libraries come first: a text for the linker among the compiler's own
+# (libm.a for x86-64) names files of a machine of that processor.
 compiler="$sysroot/cc"
-if [[ ! -x "$compiler" ]]; then
-  cat >"$compiler.$$" <<EOF
-#!/bin/sh
-exec $prefix-g++ --sysroot='$sysroot' "\$@"
-EOF
+script="#!/bin/sh
+exec $prefix-g++ --sysroot='$sysroot' -L'$sysroot/usr/lib/$prefix' \"\$@\""
+if [[ "$(cat "$compiler" 2>/dev/null)" != "$script" ]]; then
+  echo "$script" >"$compiler.$$"
   chmod +x "$compiler.$$"
   mv "$compiler.$$" "$compiler"
 fi
