@@ -21,44 +21,6 @@ constexpr absl::string_view kMagic = "PAR1";
 constexpr int64_t kValuesPerByte = 64;
 constexpr int64_t kFewValues = 1 << 16;
 
-// Numbers that repeat, or have few bits: Parquet's RLE/bit-packing hybrid.
-absl::Status ReadHybrid(absl::string_view bytes, int width, int64_t count,
-                        std::vector<uint32_t>* out) {
-  if (width > 32) return CutOff();
-  out->clear();
-  const auto left = [&] { return count - static_cast<int64_t>(out->size()); };
-  while (left() > 0) {
-    ASSIGN_OR_RETURN(const uint64_t head, ReadVarint(&bytes));
-    if (head & 1) {
-      // Groups of eight. The last may have more than there are.
-      const uint64_t groups = head >> 1;
-      if (groups > bytes.size() + 1 || groups == 0) return CutOff();
-      ASSIGN_OR_RETURN(const absl::string_view packed,
-                       Take(groups * width, &bytes));
-      const int64_t values =
-          std::min<int64_t>(left(), static_cast<int64_t>(groups) * 8);
-      for (int64_t i = 0; i < values; ++i) {
-        uint64_t value = 0;
-        for (int64_t bit = i * width; bit < (i + 1) * width; ++bit) {
-          const uint64_t one = static_cast<uint8_t>(packed[bit / 8]);
-          value |= (one >> (bit % 8) & 1) << (bit - i * width);
-        }
-        out->push_back(static_cast<uint32_t>(value));
-      }
-    } else {
-      ASSIGN_OR_RETURN(const absl::string_view value,
-                       Take((width + 7) / 8, &bytes));
-      const auto repeats = static_cast<int64_t>(
-          std::min<uint64_t>(head >> 1, static_cast<uint64_t>(left())));
-      if (repeats == 0) return CutOff();
-      out->insert(out->end(), repeats,
-                  static_cast<uint32_t>(LittleEndian(
-                      value.data(), static_cast<int>(value.size()))));
-    }
-  }
-  return absl::OkStatus();
-}
-
 int BitsOf(int level) {
   int bits = 0;
   for (; level > 0; level >>= 1) ++bits;
@@ -149,49 +111,6 @@ absl::StatusOr<std::string> Unpack(absl::string_view page, int codec,
 
 }  // namespace
 
-absl::StatusOr<std::string> UnpackSnappy(absl::string_view packed,
-                                         int64_t size) {
-  ASSIGN_OR_RETURN(const uint64_t stated, ReadVarint(&packed));
-  // Three bytes stand for 64 at most.
-  if (stated != static_cast<uint64_t>(size) ||
-      stated > 32 * packed.size() + 64) {
-    return CutOff();
-  }
-  std::string out;
-  out.reserve(size);
-  while (!packed.empty()) {
-    const auto tag = static_cast<uint8_t>(packed.front());
-    packed.remove_prefix(1);
-    if ((tag & 3) == 0) {
-      uint64_t length = tag >> 2;
-      if (length >= 60) {
-        ASSIGN_OR_RETURN(const absl::string_view more,
-                         Take(length - 59, &packed));
-        length = LittleEndian(more.data(), static_cast<int>(more.size()));
-      }
-      ASSIGN_OR_RETURN(const absl::string_view text, Take(length + 1, &packed));
-      if (out.size() + text.size() > stated) return CutOff();
-      out.append(text.data(), text.size());
-      continue;
-    }
-    const size_t more_bytes = (tag & 3) == 3 ? 4 : tag & 3;
-    ASSIGN_OR_RETURN(const absl::string_view more, Take(more_bytes, &packed));
-    uint64_t back = LittleEndian(more.data(), static_cast<int>(more.size()));
-    uint64_t length = (tag >> 2) + 1;
-    if ((tag & 3) == 1) {
-      back |= static_cast<uint64_t>(tag >> 5) << 8;
-      length = (tag >> 2 & 7) + 4;
-    }
-    if (back == 0 || back > out.size() || out.size() + length > stated) {
-      return CutOff();
-    }
-    // May overlap: what was just written is copied again.
-    for (uint64_t i = 0; i < length; ++i) out.push_back(out[out.size() - back]);
-  }
-  if (out.size() != stated) return CutOff();
-  return out;
-}
-
 absl::StatusOr<ParquetFile> ParquetFile::Parse(absl::string_view bytes) {
   constexpr size_t kTail = 8;
   if (bytes.size() < kMagic.size() + kTail || !absl::EndsWith(bytes, kMagic) ||
@@ -253,10 +172,10 @@ absl::Status ParquetFile::ReadGroups(const Thrift& groups) {
   int64_t rows = 0;
   for (const Thrift& group : groups.list) {
     if (group[1].list.size() != leaves_.size()) return CutOff();
-    std::vector<Chunk>& chunks = groups_.emplace_back();
+    std::vector<ChunkPlace>& chunks = groups_.emplace_back();
     for (const Thrift& column : group[1].list) {
       const Thrift& meta = column[3];
-      Chunk chunk;
+      ChunkPlace chunk;
       chunk.codec = static_cast<int>(meta[4].number);
       chunk.values = meta[5].number;
       chunk.bytes = meta[7].number;
@@ -273,6 +192,7 @@ absl::Status ParquetFile::ReadGroups(const Thrift& groups) {
     const int64_t more = group[3].number;
     if (more < 0 || more > rows_ - rows) return CutOff();
     rows += more;
+    group_rows_.push_back(more);
   }
   return rows == rows_ ? absl::OkStatus() : CutOff();
 }
@@ -300,23 +220,40 @@ class ColumnReader {
         most_values_(kFewValues + kValuesPerByte * static_cast<int64_t>(
                                                        file.bytes_.size())) {}
 
-  absl::StatusOr<ParquetColumn> Read() {
+  // The column in the groups from `first` up to `end`.
+  absl::StatusOr<ParquetColumn> Read(int first, int end) {
     if (leaf_.max_repetition > 1) return Wrong("has lists of lists");
     if (leaf_.type != kBoolean && leaf_.type != kInt32 &&
         leaf_.type != kInt64 && leaf_.type != kFloat &&
         leaf_.type != kDouble64 && leaf_.type != kByteArray) {
       return Wrong("has values of a type that is not supported");
     }
-    for (const auto& group : file_.groups_) {
-      RETURN_IF_ERROR(ReadChunk(group[number_]));
-    }
+    RETURN_IF_ERROR(ReadGroups(first, end));
     if (leaf_.max_repetition > 0) column_.begins.push_back(Size());
-    if (rows_ == file_.rows_) return std::move(column_);
-    return Wrong(absl::StrCat("has ", rows_, " rows, not ", file_.rows_));
+    return std::move(column_);
+  }
+
+  absl::StatusOr<std::vector<absl::string_view>> Places() {
+    if (leaf_.max_repetition > 0 || leaf_.type != kByteArray) {
+      return Wrong("is no column of texts");
+    }
+    wants_places_ = true;
+    RETURN_IF_ERROR(ReadGroups(0, file_.groups()));
+    return std::move(places_);
   }
 
  private:
-  absl::Status ReadChunk(const ParquetFile::Chunk& chunk) {
+  absl::Status ReadGroups(int first, int end) {
+    int64_t wanted = 0;
+    for (int group = first; group < end; ++group) {
+      RETURN_IF_ERROR(ReadChunk(file_.groups_[group][number_]));
+      wanted += file_.rows(group);
+    }
+    if (rows_ == wanted) return absl::OkStatus();
+    return Wrong(absl::StrCat("has ", rows_, " rows, not ", wanted));
+  }
+
+  absl::Status ReadChunk(const ParquetFile::ChunkPlace& chunk) {
     absl::string_view bytes = file_.bytes_.substr(chunk.offset, chunk.bytes);
     dictionary_.reset();
     for (int64_t left = chunk.values; left > 0;) {
@@ -335,6 +272,10 @@ class ColumnReader {
         left -= values;
         levels_ += values;
         if (levels_ > most_values_) return Wrong("has too many values");
+        if (wants_places_) {
+          RETURN_IF_ERROR(AddPlaces(header, is_new, page, chunk.codec));
+          continue;
+        }
         RETURN_IF_ERROR(is_new ? ReadNew(header, page, chunk.codec)
                                : ReadOld(header, page, chunk.codec));
       }
@@ -376,26 +317,57 @@ class ColumnReader {
     return ReadHybrid(coded, BitsOf(most), count, levels);
   }
 
-  absl::Status ReadNew(const Thrift& header, absl::string_view page,
-                       int codec) {
-    const Thrift& own = header[8];
+  // Removes the levels of a new page, which are never compressed.
+  absl::Status TakeNewLevels(const Thrift& own, absl::string_view* page) {
     const int64_t count = own[1].number;
     const int64_t sizes[] = {own[6].number, own[5].number};
     const int most[] = {leaf_.max_repetition, leaf_.max_definition};
     std::vector<uint32_t>* const levels[] = {&repetitions_, &definitions_};
     for (int i = 0; i < 2; ++i) {
       if (sizes[i] < 0) return CutOff();
-      ASSIGN_OR_RETURN(const absl::string_view coded, Take(sizes[i], &page));
+      ASSIGN_OR_RETURN(const absl::string_view coded, Take(sizes[i], page));
       levels[i]->clear();
       if (most[i] == 0) continue;
       RETURN_IF_ERROR(ReadHybrid(coded, BitsOf(most[i]), count, levels[i]));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadNew(const Thrift& header, absl::string_view page,
+                       int codec) {
+    const Thrift& own = header[8];
+    const size_t whole = page.size();
+    RETURN_IF_ERROR(TakeNewLevels(own, &page));
     const bool is_packed = !own.has(7) || own[7].number == 1;
     ASSIGN_OR_RETURN(
         const std::string plain,
         Unpack(page, is_packed && !page.empty() ? codec : int{kUncompressed},
-               header[2].number - sizes[0] - sizes[1]));
-    return Add(static_cast<int>(own[4].number), count, plain);
+               header[2].number - static_cast<int64_t>(whole - page.size())));
+    return Add(static_cast<int>(own[4].number), own[1].number, plain);
+  }
+
+  // Adds the places of a page's texts.
+  absl::Status AddPlaces(const Thrift& header, bool is_new,
+                         absl::string_view page, int codec) {
+    const Thrift& own = header[is_new ? 8 : 5];
+    if (codec != kUncompressed || own[is_new ? 4 : 2].number != kPlain) {
+      return absl::UnimplementedError("has pages that must be unpacked");
+    }
+    const int64_t count = own[1].number;
+    RETURN_IF_ERROR(is_new ? TakeNewLevels(own, &page)
+                           : ReadOldLevels(leaf_.max_definition, count, &page,
+                                           &definitions_));
+    for (int64_t i = 0; i < count; ++i) {
+      if (!definitions_.empty() &&
+          static_cast<int>(definitions_[i]) != leaf_.max_definition) {
+        return Wrong(absl::StrCat("has no value in row ", rows_));
+      }
+      ASSIGN_OR_RETURN(const absl::string_view size, Take(4, &page));
+      ASSIGN_OR_RETURN(places_.emplace_back(),
+                       Take(LittleEndian32(size.data()), &page));
+      ++rows_;
+    }
+    return absl::OkStatus();
   }
 
   // Adds the rows of a page, whose levels are known.
@@ -478,21 +450,175 @@ class ColumnReader {
   std::optional<ParquetColumn> dictionary_;
   std::vector<uint32_t> repetitions_;
   std::vector<uint32_t> definitions_;
+  bool wants_places_ = false;
+  std::vector<absl::string_view> places_;
 };
 
-absl::StatusOr<ParquetColumn> ParquetFile::Read(absl::string_view name) const {
+absl::StatusOr<int> ParquetFile::FindOrSay(absl::string_view name) const {
   const int leaf = Find(name);
-  if (leaf < 0) {
-    std::vector<std::string> names;
-    for (const Leaf& one : leaves_) names.push_back(one.name);
-    return absl::NotFoundError(absl::StrCat("has no column ", name, "; it has ",
-                                            absl::StrJoin(names, ", ")));
-  }
-  absl::StatusOr<ParquetColumn> column = ColumnReader(*this, leaf).Read();
-  if (column.ok()) return column;
+  if (leaf >= 0) return leaf;
+  std::vector<std::string> names;
+  for (const Leaf& one : leaves_) names.push_back(one.name);
+  return absl::NotFoundError(absl::StrCat("has no column ", name, "; it has ",
+                                          absl::StrJoin(names, ", ")));
+}
+
+namespace {
+
+template <typename T>
+absl::StatusOr<T> OfColumn(absl::string_view name, absl::StatusOr<T> read) {
+  if (read.ok()) return read;
   return absl::Status(
-      column.status().code(),
-      absl::StrCat("column ", name, " ", column.status().message()));
+      read.status().code(),
+      absl::StrCat("column ", name, " ", read.status().message()));
+}
+
+}  // namespace
+
+absl::StatusOr<ParquetColumn> ParquetFile::Read(absl::string_view name) const {
+  ASSIGN_OR_RETURN(const int leaf, FindOrSay(name));
+  return OfColumn(name, ColumnReader(*this, leaf).Read(0, groups()));
+}
+
+absl::StatusOr<ParquetColumn> ParquetFile::ReadGroup(absl::string_view name,
+                                                     int group) const {
+  ASSIGN_OR_RETURN(const int leaf, FindOrSay(name));
+  return OfColumn(name, ColumnReader(*this, leaf).Read(group, group + 1));
+}
+
+absl::StatusOr<std::vector<absl::string_view>> ParquetFile::Places(
+    absl::string_view name) const {
+  ASSIGN_OR_RETURN(const int leaf, FindOrSay(name));
+  return OfColumn(name, ColumnReader(*this, leaf).Places());
+}
+
+absl::string_view ParquetFile::Chunk(absl::string_view name, int group) const {
+  const int leaf = Find(name);
+  if (leaf < 0) return {};
+  const ChunkPlace& chunk = groups_[group][leaf];
+  return bytes_.substr(chunk.offset, chunk.bytes);
+}
+
+namespace {
+
+// As Hugging Face's datasets and pyarrow have it.
+constexpr size_t kRowsOfAGroup = 100;
+constexpr size_t kPageBytes = 1 << 20;
+constexpr char kFeatures[] =
+    R"({"info": {"features": {"image": {"_type": "Image"}}}})";
+
+// Writes one column of `texts` in plain pages, and its part of the description.
+void WriteTexts(const std::vector<absl::string_view>& texts,
+                absl::string_view name, std::string* file,
+                ThriftWriter* groups) {
+  const size_t offset = file->size();
+  for (size_t i = 0; i < texts.size();) {
+    std::string values;
+    const size_t first = i;
+    for (; i < texts.size() && (i == first || values.size() < kPageBytes);
+         ++i) {
+      AppendLittleEndian32(static_cast<uint32_t>(texts[i].size()), &values);
+      values.append(texts[i].data(), texts[i].size());
+    }
+    // Definition levels: all values of both optional parts are there.
+    std::string run;
+    AppendVarint((i - first) << 1, &run);
+    run.push_back(2);
+    std::string page;
+    AppendLittleEndian32(static_cast<uint32_t>(run.size()), &page);
+    page += run + values;
+    ThriftWriter header(file);
+    header.Int(1, kDataPage);
+    header.Int(2, static_cast<int64_t>(page.size()));
+    header.Int(3, static_cast<int64_t>(page.size()));
+    header.Begin(5);
+    header.Int(1, static_cast<int64_t>(i - first));
+    header.Int(2, kPlain);
+    header.Int(3, kRle);
+    header.Int(4, kRle);
+    header.End();
+    header.End();
+    file->append(page);
+  }
+  const auto bytes = static_cast<int64_t>(file->size() - offset);
+  groups->BeginElement();
+  groups->Long(2, static_cast<int64_t>(offset));
+  groups->Begin(3);
+  groups->Int(1, kByteArray);
+  groups->List(2, ThriftWriter::kInts, 2);
+  groups->IntElement(kPlain);
+  groups->IntElement(kRle);
+  groups->List(3, ThriftWriter::kTexts, 2);
+  groups->TextElement("image");
+  groups->TextElement(name);
+  groups->Int(4, kUncompressed);
+  groups->Long(5, static_cast<int64_t>(texts.size()));
+  groups->Long(6, bytes);
+  groups->Long(7, bytes);
+  groups->Long(9, static_cast<int64_t>(offset));
+  groups->End();
+  groups->End();
+}
+
+void WriteSchema(ThriftWriter* footer) {
+  footer->List(2, ThriftWriter::kStructs, 4);
+  footer->BeginElement();
+  footer->Text(4, "schema");
+  footer->Int(5, 1);
+  footer->End();
+  footer->BeginElement();
+  footer->Int(3, 1);
+  footer->Text(4, "image");
+  footer->Int(5, 2);
+  footer->End();
+  for (const char* name : {"bytes", "path"}) {
+    footer->BeginElement();
+    footer->Int(1, kByteArray);
+    footer->Int(3, 1);
+    footer->Text(4, name);
+    // A text in UTF-8.
+    if (absl::string_view(name) == "path") footer->Int(6, 0);
+    footer->End();
+  }
+}
+
+}  // namespace
+
+std::string WriteParquetImages(const std::vector<ParquetImage>& images) {
+  std::string file(kMagic);
+  std::string footer_bytes;
+  ThriftWriter footer(&footer_bytes);
+  footer.Int(1, 1);
+  WriteSchema(&footer);
+  footer.Long(3, static_cast<int64_t>(images.size()));
+  footer.List(4, ThriftWriter::kStructs,
+              (images.size() + kRowsOfAGroup - 1) / kRowsOfAGroup);
+  for (size_t first = 0; first < images.size(); first += kRowsOfAGroup) {
+    const size_t end = std::min(images.size(), first + kRowsOfAGroup);
+    std::vector<absl::string_view> bytes, paths;
+    for (size_t i = first; i < end; ++i) {
+      bytes.push_back(images[i].bytes);
+      paths.emplace_back(images[i].path);
+    }
+    const size_t before = file.size();
+    footer.BeginElement();
+    footer.List(1, ThriftWriter::kStructs, 2);
+    WriteTexts(bytes, "bytes", &file, &footer);
+    WriteTexts(paths, "path", &file, &footer);
+    footer.Long(2, static_cast<int64_t>(file.size() - before));
+    footer.Long(3, static_cast<int64_t>(end - first));
+    footer.End();
+  }
+  footer.List(5, ThriftWriter::kStructs, 1);
+  footer.BeginElement();
+  footer.Text(1, "huggingface");
+  footer.Text(2, kFeatures);
+  footer.End();
+  footer.Text(6, "feedrate");
+  footer.End();
+  file += footer_bytes;
+  AppendLittleEndian32(static_cast<uint32_t>(footer_bytes.size()), &file);
+  return absl::StrCat(file, kMagic);
 }
 
 }  // namespace feedrate

@@ -1,7 +1,7 @@
-// Columns of Parquet files, as pyarrow writes them for LeRobot data sets:
-// numbers and texts, single or in lists, plain or by dictionary, in pages that
-// are not compressed or compressed by Snappy. Other columns of a file may be of
-// any kind.
+// Columns of Parquet files, as pyarrow writes them for LeRobot data sets and
+// for images: numbers and texts, single or in lists, plain or by dictionary, in
+// pages that are not compressed or compressed by Snappy. Other columns of a
+// file may be of any kind.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,22 @@ class ParquetFile {
   // supported, or has no value.
   absl::StatusOr<ParquetColumn> Read(absl::string_view name) const;
 
+  // Groups of rows, which are written and compressed by themselves.
+  int groups() const { return static_cast<int>(groups_.size()); }
+  int64_t rows(int group) const { return group_rows_[group]; }
+  // The same as Read for the rows of one group.
+  absl::StatusOr<ParquetColumn> ReadGroup(absl::string_view name,
+                                          int group) const;
+  // The bytes of the column in a group, as they lie in the file. Empty if there
+  // is no such column.
+  absl::string_view Chunk(absl::string_view name, int group) const;
+
+  // Where the texts of a column lie in the file, in the order of the rows.
+  // Unimplemented if pages are compressed or have a dictionary; other errors as
+  // in Read.
+  absl::StatusOr<std::vector<absl::string_view>> Places(
+      absl::string_view name) const;
+
  private:
   friend class ColumnReader;
   struct Leaf {
@@ -50,7 +66,7 @@ class ParquetFile {
     // Definition level of an empty list. A lower one is no list.
     int list_definition = 0;
   };
-  struct Chunk {
+  struct ChunkPlace {
     int codec = 0;
     int64_t values = 0;
     int64_t offset = 0;
@@ -58,6 +74,7 @@ class ParquetFile {
   };
 
   int Find(absl::string_view name) const;
+  absl::StatusOr<int> FindOrSay(absl::string_view name) const;
   absl::Status ReadSchema(const struct Thrift& schema);
   absl::Status ReadGroups(const struct Thrift& groups);
 
@@ -65,12 +82,17 @@ class ParquetFile {
   int64_t rows_ = 0;
   std::vector<Leaf> leaves_;
   // By group of rows and leaf.
-  std::vector<std::vector<Chunk>> groups_;
+  std::vector<std::vector<ChunkPlace>> groups_;
+  std::vector<int64_t> group_rows_;
 };
 
-// The content of a block that Snappy compressed. InvalidArgument if it is
-// damaged or has not `size` bytes.
-absl::StatusOr<std::string> UnpackSnappy(absl::string_view packed,
-                                         int64_t size);
+// A Parquet file with the column `image`, a structure of `bytes` and `path`, as
+// Hugging Face's datasets write it, but always without compression and without
+// a dictionary. Pages end after about a megabyte.
+struct ParquetImage {
+  absl::string_view bytes;
+  std::string path;
+};
+std::string WriteParquetImages(const std::vector<ParquetImage>& images);
 
 }  // namespace feedrate

@@ -1,12 +1,13 @@
 // For any bytes, reading a Parquet file ends, stays within its memory, and
 // gives columns with as many rows as the file has, or a reason. The same bytes
-// as a Snappy block end too.
+// as a Snappy block end too. Texts that have places are the same there.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
 #include "absl/strings/string_view.h"
 #include "lib/storage/parquet/parquet.h"
+#include "lib/storage/parquet/thrift.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
@@ -37,6 +38,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (size_t i = 1; i < column->begins.size(); ++i) {
       if (column->begins[i - 1] > column->begins[i]) std::abort();
     }
+  }
+  for (const char* const name : {"text", "image/bytes"}) {
+    const auto places = file->Places(name);
+    const auto column = file->Read(name);
+    if (!places.ok() || !column.ok()) continue;
+    if (column->texts.size() != places->size()) std::abort();
+    for (size_t i = 0; i < places->size(); ++i) {
+      if ((*places)[i] != column->texts[i]) std::abort();
+    }
+    int64_t rows = 0;
+    for (int group = 0; group < file->groups(); ++group) {
+      const auto part = file->ReadGroup(name, group);
+      if (part.ok()) rows += static_cast<int64_t>(part->texts.size());
+    }
+    if (rows > file->rows()) std::abort();
   }
   return 0;
 }

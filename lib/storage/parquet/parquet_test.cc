@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
+#include "lib/storage/parquet/thrift.h"
 
 namespace feedrate {
 namespace {
@@ -65,6 +66,64 @@ TEST_P(ParquetTest, HasTheValuesThatPyarrowWrote) {
 INSTANTIATE_TEST_SUITE_P(Ways, ParquetTest,
                          ::testing::Values("snappy", "plain", "groups",
                                            "pages"));
+
+TEST_P(ParquetTest, GroupsMakeUpTheColumn) {
+  const std::string bytes = Bytes(GetParam());
+  const auto file = ParquetFile::Parse(bytes);
+  ASSERT_TRUE(file.ok()) << file.status();
+  std::vector<std::string> texts;
+  for (int group = 0; group < file->groups(); ++group) {
+    const auto column = file->ReadGroup("image/bytes", group);
+    ASSERT_TRUE(column.ok()) << column.status();
+    EXPECT_EQ(static_cast<int64_t>(column->texts.size()), file->rows(group));
+    EXPECT_FALSE(file->Chunk("image/bytes", group).empty());
+    texts.insert(texts.end(), column->texts.begin(), column->texts.end());
+  }
+  EXPECT_EQ(texts, file->Read("image/bytes")->texts);
+}
+
+TEST(ParquetTest, TextsOfPlainPagesHavePlaces) {
+  const std::string plain = Bytes("plain");
+  const auto file = ParquetFile::Parse(plain);
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto places = file->Places("image/bytes");
+  ASSERT_TRUE(places.ok()) << places.status();
+  ASSERT_THAT(*places, SizeIs(kRows));
+  for (int i = 0; i < kRows; ++i) {
+    EXPECT_EQ((*places)[i], std::string({static_cast<char>(i), 0}));
+    EXPECT_GE((*places)[i].data(), plain.data());
+    EXPECT_LT((*places)[i].data(), plain.data() + plain.size());
+  }
+  EXPECT_THAT(file->Places("image/path").status().message(),
+              HasSubstr("has no value in row 0"));
+  EXPECT_THAT(file->Places("number").status().message(),
+              HasSubstr("column number is no column of texts"));
+  const std::string packed = Bytes("snappy");
+  EXPECT_TRUE(absl::IsUnimplemented(
+      ParquetFile::Parse(packed)->Places("image/bytes").status()));
+}
+
+TEST(ParquetTest, WritesImagesThatItReads) {
+  // More than a group and, by their size, more than a page.
+  std::vector<std::string> texts;
+  for (int i = 0; i < 250; ++i) {
+    texts.push_back(std::string(i % 7 == 0 ? 300000 : i, 'a' + i % 26));
+  }
+  std::vector<ParquetImage> images;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    images.push_back({texts[i], absl::StrCat(i, ".jpg")});
+  }
+  const std::string bytes = WriteParquetImages(images);
+  const auto file = ParquetFile::Parse(bytes);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->groups(), 3);
+  EXPECT_EQ(file->Read("image/bytes")->texts, texts);
+  EXPECT_EQ(file->Read("image/path")->texts[249], "249.jpg");
+  const auto places = file->Places("image/bytes");
+  ASSERT_TRUE(places.ok()) << places.status();
+  EXPECT_EQ(std::vector<std::string>(places->begin(), places->end()), texts);
+  EXPECT_EQ(ParquetFile::Parse(WriteParquetImages({}))->rows(), 0);
+}
 
 TEST(ParquetTest, SaysWhatIsNotSupported) {
   const std::string gzip = Bytes("gzip");

@@ -1,6 +1,7 @@
 #include "lib/storage/parquet/thrift.h"
 
 #include "lib/base/status_macros.h"
+#include "lib/storage/tfrecord.h"
 
 namespace feedrate {
 
@@ -125,6 +126,145 @@ absl::Status ReadValue(int type, bool in_list, int nested,
 
 absl::Status ReadThrift(absl::string_view* bytes, Thrift* value) {
   return ReadStruct(0, bytes, value);
+}
+
+absl::Status ReadHybrid(absl::string_view bytes, int width, int64_t count,
+                        std::vector<uint32_t>* out) {
+  if (width > 32) return CutOff();
+  out->clear();
+  const auto left = [&] { return count - static_cast<int64_t>(out->size()); };
+  while (left() > 0) {
+    ASSIGN_OR_RETURN(const uint64_t head, ReadVarint(&bytes));
+    if (head & 1) {
+      // Groups of eight. The last may have more than there are.
+      const uint64_t groups = head >> 1;
+      if (groups > bytes.size() + 1 || groups == 0) return CutOff();
+      ASSIGN_OR_RETURN(const absl::string_view packed,
+                       Take(groups * width, &bytes));
+      const int64_t values =
+          std::min<int64_t>(left(), static_cast<int64_t>(groups) * 8);
+      for (int64_t i = 0; i < values; ++i) {
+        uint64_t value = 0;
+        for (int64_t bit = i * width; bit < (i + 1) * width; ++bit) {
+          const uint64_t one = static_cast<uint8_t>(packed[bit / 8]);
+          value |= (one >> (bit % 8) & 1) << (bit - i * width);
+        }
+        out->push_back(static_cast<uint32_t>(value));
+      }
+    } else {
+      ASSIGN_OR_RETURN(const absl::string_view value,
+                       Take((width + 7) / 8, &bytes));
+      const auto repeats = static_cast<int64_t>(
+          std::min<uint64_t>(head >> 1, static_cast<uint64_t>(left())));
+      if (repeats == 0) return CutOff();
+      out->insert(out->end(), repeats,
+                  static_cast<uint32_t>(LittleEndian(
+                      value.data(), static_cast<int>(value.size()))));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> UnpackSnappy(absl::string_view packed,
+                                         int64_t size) {
+  ASSIGN_OR_RETURN(const uint64_t stated, ReadVarint(&packed));
+  // Three bytes stand for 64 at most.
+  if (stated != static_cast<uint64_t>(size) ||
+      stated > 32 * packed.size() + 64) {
+    return CutOff();
+  }
+  std::string out;
+  out.reserve(size);
+  while (!packed.empty()) {
+    const auto tag = static_cast<uint8_t>(packed.front());
+    packed.remove_prefix(1);
+    if ((tag & 3) == 0) {
+      uint64_t length = tag >> 2;
+      if (length >= 60) {
+        ASSIGN_OR_RETURN(const absl::string_view more,
+                         Take(length - 59, &packed));
+        length = LittleEndian(more.data(), static_cast<int>(more.size()));
+      }
+      ASSIGN_OR_RETURN(const absl::string_view text, Take(length + 1, &packed));
+      if (out.size() + text.size() > stated) return CutOff();
+      out.append(text.data(), text.size());
+      continue;
+    }
+    const size_t more_bytes = (tag & 3) == 3 ? 4 : tag & 3;
+    ASSIGN_OR_RETURN(const absl::string_view more, Take(more_bytes, &packed));
+    uint64_t back = LittleEndian(more.data(), static_cast<int>(more.size()));
+    uint64_t length = (tag >> 2) + 1;
+    if ((tag & 3) == 1) {
+      back |= static_cast<uint64_t>(tag >> 5) << 8;
+      length = (tag >> 2 & 7) + 4;
+    }
+    if (back == 0 || back > out.size() || out.size() + length > stated) {
+      return CutOff();
+    }
+    // May overlap: what was just written is copied again.
+    for (uint64_t i = 0; i < length; ++i) out.push_back(out[out.size() - back]);
+  }
+  if (out.size() != stated) return CutOff();
+  return out;
+}
+
+void AppendVarint(uint64_t value, std::string* out) {
+  for (; value >= 0x80; value >>= 7) {
+    out->push_back(static_cast<char>(value | 0x80));
+  }
+  out->push_back(static_cast<char>(value));
+}
+
+void ThriftWriter::Head(int id, int type) {
+  out_.push_back(static_cast<char>((id - last_.back()) << 4 | type));
+  last_.back() = id;
+}
+
+void ThriftWriter::IntElement(int64_t value) {
+  // Zigzag: small negative numbers are short too.
+  AppendVarint(
+      static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63),
+      &out_);
+}
+
+void ThriftWriter::TextElement(absl::string_view value) {
+  AppendVarint(value.size(), &out_);
+  out_.append(value.data(), value.size());
+}
+
+void ThriftWriter::Int(int id, int64_t value) {
+  Head(id, kInt);
+  IntElement(value);
+}
+
+void ThriftWriter::Long(int id, int64_t value) {
+  Head(id, kLong);
+  IntElement(value);
+}
+
+void ThriftWriter::Text(int id, absl::string_view value) {
+  Head(id, kBinary);
+  TextElement(value);
+}
+
+void ThriftWriter::Begin(int id) {
+  Head(id, kStruct);
+  last_.push_back(0);
+}
+
+void ThriftWriter::End() {
+  out_.push_back(kStop);
+  last_.pop_back();
+}
+
+void ThriftWriter::List(int id, Elements type, size_t size) {
+  Head(id, kList);
+  if (size < 15) {
+    out_.push_back(static_cast<char>(size << 4 | type));
+  } else {
+    out_.push_back(static_cast<char>(0xf0 | type));
+    AppendVarint(size, &out_);
+  }
 }
 
 }  // namespace feedrate

@@ -1,9 +1,11 @@
-// Thrift's compact protocol, in which Parquet files describe themselves. For
+// What Parquet files are made of: Thrift's compact protocol, in which they
+// describe themselves, Snappy's blocks and packed numbers. For
 // lib/storage/parquet only.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -46,5 +48,47 @@ absl::Status CutOff();
 // These remove what they read from the beginning of `bytes`.
 absl::StatusOr<uint64_t> ReadVarint(absl::string_view* bytes);
 absl::StatusOr<absl::string_view> Take(uint64_t size, absl::string_view* bytes);
+
+// The content of a block that Snappy compressed. InvalidArgument if it is
+// damaged or has not `size` bytes.
+absl::StatusOr<std::string> UnpackSnappy(absl::string_view packed,
+                                         int64_t size);
+
+// Replaces `out` by `count` numbers that repeat, or have `width` bits:
+// Parquet's RLE/bit-packing hybrid.
+absl::Status ReadHybrid(absl::string_view bytes, int width, int64_t count,
+                        std::vector<uint32_t>* out);
+
+void AppendVarint(uint64_t value, std::string* out);
+
+// Appends a structure to `out`, field by field, by rising numbers. Ends with
+// End().
+class ThriftWriter {
+ public:
+  // Of the elements of a list.
+  enum Elements { kInts = 5, kTexts = 8, kStructs = 12 };
+
+  // `out` must outlive the writer.
+  explicit ThriftWriter(std::string* out) : out_(*out) {}
+
+  void Int(int id, int64_t value);
+  void Long(int id, int64_t value);
+  void Text(int id, absl::string_view value);
+  // A structure in the structure.
+  void Begin(int id);
+  void End();
+  // The elements follow.
+  void List(int id, Elements type, size_t size);
+  void IntElement(int64_t value);
+  void TextElement(absl::string_view value);
+  void BeginElement() { last_.push_back(0); }
+
+ private:
+  void Head(int id, int type);
+
+  std::string& out_;
+  // The last field of each structure that is open.
+  std::vector<int> last_ = {0};
+};
 
 }  // namespace feedrate
