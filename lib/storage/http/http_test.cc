@@ -1,6 +1,10 @@
+#include <sys/stat.h>
+
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -441,6 +445,33 @@ TEST(RetryAfterTest, ReadsSecondsAndNothingElse) {
   EXPECT_EQ(RetryAfterSeconds("inf"), 0);
   EXPECT_EQ(RetryAfterSeconds("nan"), 0);
   EXPECT_EQ(RetryAfterSeconds("Wed, 21 Oct 2026 07:28:00 GMT"), 0);
+}
+
+TEST(ServeFolderTest, AnswersWithFilesAndRangesOfThem) {
+  const std::string folder = testing::TempDir() + "/served";
+  ASSERT_TRUE(mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST);
+  std::ofstream(folder + "/a.tar") << "0123456789";
+  std::ofstream(testing::TempDir() + "/secret") << "secret";
+  const TinyServer::Handler serve = ServeFolder(folder);
+  const auto get = [&](const std::string& name, const std::string& header) {
+    return serve(absl::StrCat("GET ", name, " HTTP/1.1\r\nhost: x\r\n", header))
+        .bytes;
+  };
+  EXPECT_EQ(get("/a.tar", ""),
+            "HTTP/1.1 200 OK\r\nAccept-Ranges: bytes\r\n"
+            "Content-Length: 10\r\n\r\n0123456789");
+  EXPECT_EQ(get("/a.tar", "Range: bytes=2-4\r\n"),
+            "HTTP/1.1 206 Partial Content\r\nAccept-Ranges: bytes\r\n"
+            "Content-Length: 3\r\nContent-Range: bytes 2-4/10\r\n\r\n234");
+  EXPECT_THAT(get("/a.tar", "range: bytes=8-\r\n"), HasSubstr("\r\n\r\n89"));
+  EXPECT_THAT(get("/a.tar", "range: bytes=8-99\r\n"), HasSubstr("8-9/10"));
+  EXPECT_THAT(get("/a.tar", "range: bytes=10-11\r\n"), HasSubstr(" 416 "));
+  for (const char* name :
+       {"/none", "/", "/..", "/../secret", "/./a.tar", "a.tar", "//a.tar"}) {
+    EXPECT_THAT(get(name, ""), HasSubstr(" 404 ")) << name;
+  }
+  EXPECT_THAT(serve("PUT /a.tar HTTP/1.1\r\n").bytes, HasSubstr(" 404 "));
+  EXPECT_THAT(serve("").bytes, HasSubstr(" 404 "));
 }
 
 }  // namespace

@@ -1,15 +1,26 @@
 #include "lib/storage/http/tiny_server.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace feedrate {
 
@@ -74,7 +85,13 @@ void TinyServer::Serve(int fd) {
     const TinyAnswer answer = handler_(unread.substr(0, end + 2));
     --in_handler_;
     unread.erase(0, end + 4);
-    send(fd, answer.bytes.data(), answer.bytes.size(), MSG_NOSIGNAL);
+    for (size_t sent = 0; sent < answer.bytes.size();) {
+      const ssize_t n = send(fd, answer.bytes.data() + sent,
+                             answer.bytes.size() - sent, MSG_NOSIGNAL);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      sent += n;
+    }
     char byte;
     if (answer.stall) recv(fd, &byte, 1, 0);
     going = !answer.close && !answer.stall;
@@ -87,6 +104,82 @@ void TinyServer::Serve(int fd) {
 TinyAnswer TinyOk(const std::string& body) {
   return {absl::StrCat("HTTP/1.1 200 OK\r\nContent-Length: ", body.size(),
                        "\r\n\r\n", body)};
+}
+
+namespace {
+
+TinyAnswer Refuse(absl::string_view status) {
+  return {absl::StrCat("HTTP/1.1 ", status, "\r\nContent-Length: 0\r\n\r\n")};
+}
+
+// First and last byte of the header "range: bytes=FIRST-LAST", of which the
+// last may be missing. Absent without such a header.
+std::optional<std::pair<int64_t, int64_t>> RangeOf(absl::string_view head,
+                                                   int64_t bytes) {
+  for (absl::string_view line : absl::StrSplit(head, "\r\n")) {
+    constexpr absl::string_view kRange = "range:";
+    if (!absl::StartsWithIgnoreCase(line, kRange)) continue;
+    line = absl::StripAsciiWhitespace(line.substr(kRange.size()));
+    if (!absl::ConsumePrefix(&line, "bytes=")) continue;
+    const std::pair<absl::string_view, absl::string_view> ends =
+        absl::StrSplit(line, absl::MaxSplits('-', 1));
+    int64_t first = 0;
+    int64_t last = bytes - 1;
+    if (!absl::SimpleAtoi(ends.first, &first)) continue;
+    if (!ends.second.empty() && !absl::SimpleAtoi(ends.second, &last)) continue;
+    return std::make_pair(first, std::min(last, bytes - 1));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TinyServer::Handler ServeFolder(std::string folder) {
+  return [folder = std::move(folder)](const std::string& head) {
+    const std::vector<std::string> words =
+        absl::StrSplit(head.substr(0, head.find("\r\n")), ' ');
+    if (words.size() != 3 || words[0] != "GET" || words[1].size() < 2 ||
+        words[1].rfind('/') != 0 || words[1][1] == '.') {
+      return Refuse("404 Not Found");
+    }
+    const int fd =
+        open((folder + words[1]).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info = {};
+    if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+      if (fd >= 0) close(fd);
+      return Refuse("404 Not Found");
+    }
+    const int64_t bytes = info.st_size;
+    const auto range = RangeOf(head, bytes);
+    const int64_t first = range.has_value() ? range->first : 0;
+    const int64_t last = range.has_value() ? range->second : bytes - 1;
+    TinyAnswer answer = Refuse("416 Range Not Satisfiable");
+    if (!range.has_value() || (first >= 0 && first <= last)) {
+      answer.bytes = absl::StrCat(
+          "HTTP/1.1 ", range.has_value() ? "206 Partial Content" : "200 OK",
+          "\r\nAccept-Ranges: bytes\r\nContent-Length: ", last - first + 1,
+          range.has_value() ? absl::StrCat("\r\nContent-Range: bytes ", first,
+                                           "-", last, "/", bytes)
+                            : "",
+          "\r\n\r\n");
+      const size_t begin = answer.bytes.size();
+      answer.bytes.resize(begin + last - first + 1);
+      for (int64_t at = first; at <= last;) {
+        const ssize_t n =
+            pread(fd, &answer.bytes[begin + at - first], last - at + 1, at);
+        if (n < 0 && errno == EINTR) continue;
+        // The reader sees that bytes are missing.
+        if (n <= 0) {
+          answer.bytes.resize(begin + at - first);
+          answer.close = true;
+          break;
+        }
+        at += n;
+      }
+    }
+    close(fd);
+    return answer;
+  };
 }
 
 }  // namespace feedrate

@@ -1,4 +1,5 @@
-// A minimal web server for tests that need to control every byte.
+// A minimal web server, for tests that need to control every byte, and for the
+// files of a folder.
 #pragma once
 
 #include <atomic>
@@ -48,5 +49,9 @@ class TinyServer {
 
 // A "HTTP/1.1 200 OK" response with the body and its length.
 TinyAnswer TinyOk(const std::string& body);
+
+// Answers GET /NAME with a plain file of `folder`, or with one range of it, as
+// the request says. Anything else is 404, a range that is not in the file 416.
+TinyServer::Handler ServeFolder(std::string folder);
 
 }  // namespace feedrate
