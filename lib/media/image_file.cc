@@ -237,6 +237,21 @@ View Between(View text, View left, View right) {
 
 bool IsNpy(View bytes) { return absl::StartsWith(bytes, kMagic); }
 
+std::string PrintNpy(const ImageView& image) {
+  std::string header = absl::StrCat(
+      "{'descr': '|u1', 'fortran_order': False, 'shape': (", image.height, ", ",
+      image.width, ", ", image.channels, "), }");
+  // Data begins at a multiple of 64 bytes.
+  header.resize(128 - 10 - 1, ' ');
+  header += '\n';
+  std::string file(kMagic);
+  file += static_cast<char>(header.size());
+  file += '\0';
+  file += header;
+  file.append(reinterpret_cast<const char*>(image.data), image.size_bytes());
+  return file;
+}
+
 absl::StatusOr<NpyView> ViewNpy(View file) {
   if (file.size() < 10 || !IsNpy(file)) {
     return Bad("no array of numpy, version 1");

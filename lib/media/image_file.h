@@ -55,6 +55,9 @@ bool IsNpy(absl::string_view bytes);
 // InvalidArgument says what is not understood.
 absl::StatusOr<NpyView> ViewNpy(absl::string_view file);
 
+// The pixels as such an array, of shape (height, width, channels).
+std::string PrintNpy(const ImageView& image);
+
 // JPEG uses the accurate integer transform, so that decoder and encoder give
 // the same bytes on every machine.
 

@@ -154,6 +154,17 @@ TEST(NpyTest, ViewsWithoutACopy) {
   EXPECT_EQ(view->data.data(), file.data() + file.size() - 6);
 }
 
+TEST(NpyTest, PrintsWhatItViews) {
+  const uint8_t pixels[] = {1, 2, 3, 4, 5, 6};
+  const std::string file = PrintNpy({pixels, 2, 1, 3});
+  const auto view = ViewNpy(file);
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ(view->dtype, "uint8");
+  EXPECT_THAT(view->shape, ElementsAre(2, 1, 3));
+  EXPECT_EQ(view->data, "\1\2\3\4\5\6");
+  EXPECT_EQ((file.size() - 6) % 64, 0);
+}
+
 TEST(NpyTest, Bytes) {
   const std::string file = Npy("|u1", "(1, 2, 3)", "abcdef");
   const auto array = ViewNpy(file);

@@ -34,19 +34,7 @@ std::string TestJpeg(int height, int width, int number) {
       .value();
 }
 
-std::string TestNpy(const Image& image) {
-  std::string header = absl::StrCat(
-      "{'descr': '|u1', 'fortran_order': False, 'shape': (", image.height(),
-      ", ", image.width(), ", ", image.channels(), "), }");
-  header.resize(118 - 1, ' ');
-  header += '\n';
-  std::string file("\x93NUMPY\x01\x00", 8);
-  file += static_cast<char>(header.size());
-  file += '\0';
-  file += header;
-  file.append(reinterpret_cast<const char*>(image.data()), image.size_bytes());
-  return file;
-}
+std::string TestNpy(const Image& image) { return PrintNpy(image.view()); }
 
 namespace {
 
