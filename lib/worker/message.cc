@@ -391,8 +391,9 @@ absl::StatusOr<ChildCommand> ParseChildCommand(absl::string_view line) {
 absl::Status CheckLoaderSpec(const LoaderSpec& spec) {
   RETURN_IF_ERROR(
       CheckWord("scope", spec.scope, {kMemoryScope, kDecodeScope, kCopyScope}));
-  RETURN_IF_ERROR(CheckWord("source", spec.source,
-                            {"corpus", "files", "shards", "objects"}));
+  RETURN_IF_ERROR(CheckWord(
+      "source", spec.source,
+      {"corpus", "files", "shards", "tfrecord", "parquet", "lmdb", "objects"}));
   RETURN_IF_ERROR(
       CheckWord("crop_position", spec.crop_position, {"random", "center"}));
   RETURN_IF_ERROR(CheckWord("batch_transform", spec.batch_transform,

@@ -106,6 +106,9 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartBest(
   if (source.remote() != nullptr) {
     return StartRemoteReads(options, *source.remote(), order);
   }
+  if (!source.has_places()) {
+    return std::make_unique<ThreadReads>(options, source, order);
+  }
   absl::StatusOr<std::unique_ptr<ReadAhead>> reads =
       StartUringReads(options, source, order);
   if (!absl::IsUnimplemented(reads.status())) return reads;
@@ -127,6 +130,11 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
     return absl::InvalidArgumentError(
         is_remote ? "io_uring reads files, not objects of a store"
                   : "there is no store to read from");
+  }
+  if (options.method == ReadMethod::kIoUring && !source.has_places()) {
+    return absl::InvalidArgumentError(
+        "io_uring reads items as they are, and these must be unpacked; use "
+        "read_ahead=threads");
   }
   switch (options.method) {
     case ReadMethod::kInline:

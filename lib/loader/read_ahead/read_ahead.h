@@ -17,7 +17,7 @@ namespace feedrate {
 // kIoUring: one thread with many reads in flight in the kernel. Like kThreads,
 // it hides disk latency.
 // kAuto: samples some items. Chooses kInline if most are in the page cache,
-// else kIoUring, or kThreads where io_uring is not allowed.
+// else kIoUring, or kThreads where io_uring is not allowed or cannot be used.
 // kRemote: many requests in flight to an object store. kAuto chooses it for
 // items that are not in a local cache.
 enum class ReadMethod { kInline, kThreads, kIoUring, kAuto, kRemote };

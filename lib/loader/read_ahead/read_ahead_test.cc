@@ -140,6 +140,33 @@ bool IsCached(const std::vector<ListedFile>& files) {
       *source, ItemOrder(0, source->size(), source->size(), false, 0, 0));
 }
 
+// Items that have to be unpacked: what lies at their place is something else.
+class Packed : public Source {
+ public:
+  int64_t size() const override { return 3; }
+  std::string name(int64_t item) const override { return "packed"; }
+  bool has_places() const override { return false; }
+  absl::StatusOr<absl::string_view> Read(int64_t item,
+                                         ReadBuffer*) const override {
+    return absl::string_view("unpacked");
+  }
+};
+
+TEST(PackedTest, AreReadByThreads) {
+  const Packed source;
+  const ItemOrder order(0, 3, 3, false, 0, 0);
+  ReadAheadOptions options;
+  auto reads = StartReadAhead(options, source, order);
+  ASSERT_TRUE(reads.ok()) << reads.status();
+  EXPECT_EQ((*reads)->method(), ReadMethod::kThreads);
+  EXPECT_EQ(*(*reads)->Take(0, nullptr), "unpacked");
+  (*reads)->Release(0);
+  (*reads)->Stop();
+  options.method = ReadMethod::kIoUring;
+  EXPECT_THAT(StartReadAhead(options, source, order).status().message(),
+              HasSubstr("use read_ahead=threads"));
+}
+
 TEST(PageCacheTest, TellsWhatWasReadFromWhatIsGone) {
   const std::string path =
       WriteTestFile(NewTestFolder(), "a.jpg", std::string(100000, 'a'));

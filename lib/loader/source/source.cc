@@ -193,38 +193,23 @@ std::unique_ptr<Source> ArraySource(const uint8_t* data, int64_t count,
 
 namespace {
 
-struct Shard {
-  std::string path;
-  UniqueFd file;
-};
-
-struct Member {
-  int shard = 0;
-  std::string name;
-  int64_t offset = 0;
-  int64_t bytes = 0;
-  int64_t label = -1;
-};
-
-class Shards : public Source {
+class Parts : public Source {
  public:
-  Shards(std::vector<Shard> shards, std::vector<Member> members)
-      : shards_(std::move(shards)), members_(std::move(members)) {}
+  Parts(std::vector<OpenFile> files, std::vector<FilePart> parts)
+      : files_(std::move(files)), parts_(std::move(parts)) {}
 
-  int64_t size() const override {
-    return static_cast<int64_t>(members_.size());
-  }
+  int64_t size() const override { return static_cast<int64_t>(parts_.size()); }
   std::string name(int64_t item) const override {
-    const Member& member = members_[item];
-    return absl::StrCat(shards_[member.shard].path, ":", member.name);
+    const FilePart& part = parts_[item];
+    return absl::StrCat(files_[part.file].path, ":", part.name);
   }
-  int64_t label(int64_t item) const override { return members_[item].label; }
+  int64_t label(int64_t item) const override { return parts_[item].label; }
   ItemPlace Place(int64_t item) const override {
-    const Member& member = members_[item];
+    const FilePart& part = parts_[item];
     ItemPlace place;
-    place.fd = shards_[member.shard].file.get();
-    place.offset = member.offset;
-    place.bytes = member.bytes;
+    place.fd = files_[part.file].file.get();
+    place.offset = part.offset;
+    place.bytes = part.bytes;
     return place;
   }
   absl::StatusOr<absl::string_view> Read(int64_t item,
@@ -233,9 +218,26 @@ class Shards : public Source {
   }
 
  private:
-  std::vector<Shard> shards_;
-  std::vector<Member> members_;
+  std::vector<OpenFile> files_;
+  std::vector<FilePart> parts_;
 };
+
+}  // namespace
+
+absl::StatusOr<OpenFile> OpenForParts(const std::string& path) {
+  OpenFile opened = {path, UniqueFd(open(path.c_str(), kOpenFlags))};
+  if (opened.file.valid()) return opened;
+  const absl::Status status = FileError("open", errno);
+  return absl::Status(status.code(),
+                      absl::StrCat(path, ": ", status.message()));
+}
+
+std::unique_ptr<Source> PartsSource(std::vector<OpenFile> files,
+                                    std::vector<FilePart> parts) {
+  return std::make_unique<Parts>(std::move(files), std::move(parts));
+}
+
+namespace {
 
 // The path up to the first dot of the file name.
 std::string KeyOf(const std::string& path) {
@@ -246,7 +248,7 @@ std::string KeyOf(const std::string& path) {
 // Collects the items of one shard.
 class Index {
  public:
-  Index(int shard, std::vector<Member>* members)
+  Index(int shard, std::vector<FilePart>* members)
       : shard_(shard), members_(members) {}
 
   void Add(const tar::Entry& entry, int fd) {
@@ -275,7 +277,7 @@ class Index {
   }
 
   int shard_;
-  std::vector<Member>* members_;
+  std::vector<FilePart>* members_;
   // Keys of the last item and of the last label, which come in any order.
   std::string last_key_ = "/";  // Matches no member.
   std::string label_key_ = "/";
@@ -287,7 +289,7 @@ absl::Status Broken(const std::string& path, absl::string_view what) {
       absl::StrCat(path, ": is not a whole tar archive: ", what));
 }
 
-absl::Status IndexShard(const Shard& shard, Index* index) {
+absl::Status IndexShard(const OpenFile& shard, Index* index) {
   // Headers are 512 bytes, each followed by its body: reading more would be
   // wasted.
   char block[4096];
@@ -330,19 +332,14 @@ absl::Status IndexShard(const Shard& shard, Index* index) {
 
 absl::StatusOr<std::unique_ptr<Source>> ShardSource(
     const std::vector<std::string>& paths) {
-  std::vector<Shard> shards;
-  std::vector<Member> members;
+  std::vector<OpenFile> shards;
+  std::vector<FilePart> members;
   for (const std::string& path : paths) {
-    shards.push_back({path, UniqueFd(open(path.c_str(), kOpenFlags))});
-    if (!shards.back().file.valid()) {
-      const absl::Status status = FileError("open", errno);
-      return absl::Status(status.code(),
-                          absl::StrCat(path, ": ", status.message()));
-    }
+    ASSIGN_OR_RETURN(shards.emplace_back(), OpenForParts(path));
     Index index(static_cast<int>(shards.size()) - 1, &members);
     RETURN_IF_ERROR(IndexShard(shards.back(), &index));
   }
-  return std::make_unique<Shards>(std::move(shards), std::move(members));
+  return PartsSource(std::move(shards), std::move(members));
 }
 
 namespace {
@@ -362,6 +359,7 @@ class SelectedItems final : public Source {
   ItemPlace Place(int64_t item) const override {
     return source_->Place(items_[item]);
   }
+  bool has_places() const override { return source_->has_places(); }
   absl::StatusOr<absl::string_view> Read(int64_t item,
                                          ReadBuffer* buffer) const override {
     return source_->Read(items_[item], buffer);

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/adapters/worker/epoch_order.h"
+#include "lib/base/unique_fd.h"
 
 namespace feedrate {
 
@@ -101,6 +102,9 @@ class Source {
   virtual PixelView Pixels(int64_t item) const { return {}; }
 
   virtual ItemPlace Place(int64_t item) const { return {}; }
+  // False if the bytes at Place are not the item itself, but what Read makes it
+  // of, such as a compressed page.
+  virtual bool has_places() const { return true; }
   // Returns itself if items come from an object store. Read works then; Place
   // knows only the size.
   virtual const RemoteSource* remote() const { return nullptr; }
@@ -156,6 +160,29 @@ bool IsItemName(absl::string_view name);
 // InvalidArgument names a shard that is truncated or not an archive.
 absl::StatusOr<std::unique_ptr<Source>> ShardSource(
     const std::vector<std::string>& shards);
+
+// Items that are parts of files.
+
+struct OpenFile {
+  std::string path;
+  UniqueFd file;
+};
+
+// The open file `path`. NotFound or DataLoss names it.
+absl::StatusOr<OpenFile> OpenForParts(const std::string& path);
+
+struct FilePart {
+  // Index of its file.
+  int file = 0;
+  // Items are named PATH:NAME.
+  std::string name;
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  int64_t label = -1;
+};
+
+std::unique_ptr<Source> PartsSource(std::vector<OpenFile> files,
+                                    std::vector<FilePart> parts);
 
 // Only these items of `source`, in this order. REQUIRES: it has them, and its
 // items are files or parts of files on this machine.

@@ -7,7 +7,10 @@
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/loader/loader.h"
+#include "lib/loader/source/container_source.h"
 #include "lib/loader/testing/test_files.h"
+#include "lib/storage/parquet/parquet.h"
+#include "lib/storage/tfrecord.h"
 #include "lib/tar/builder.h"
 
 namespace feedrate {
@@ -154,6 +157,97 @@ TEST(ArraySourceTest, ItemsFollowEachOther) {
   EXPECT_EQ(pixels.height, 2);
   EXPECT_EQ(pixels.width, 5);
   EXPECT_EQ(pixels.channels, 4);
+}
+
+// A record with an image in `feature`, between other features.
+std::string ImageRecord(const std::string& feature, const std::string& image,
+                        int64_t label) {
+  ExampleBuilder example;
+  example.AddBytes("image/filename", {"a.jpg"});
+  example.AddBytes(feature, {image});
+  example.AddIntegers("image/class/label", {label});
+  std::string record;
+  AppendTfRecord(example.Serialized(), &record);
+  return record;
+}
+
+TEST(TfRecordSourceTest, FindsImagesInExamples) {
+  const std::string folder = NewTestFolder();
+  const std::string big(5000, 'j');
+  const std::string a = WriteTestFile(folder, "a.tfrecord",
+                                      ImageRecord("image/encoded", big, 7) +
+                                          ImageRecord("image/encoded", "", 0));
+  const std::string b =
+      WriteTestFile(folder, "b.tfrecord", ImageRecord("image", "tfds", 3));
+  const auto source = TfRecordSource({a, b});
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Contents(**source), ElementsAre(big, "", "tfds"));
+  EXPECT_EQ((*source)->name(1), a + ":record 1");
+  EXPECT_EQ((*source)->label(0), 7);
+  EXPECT_EQ((*source)->label(2), 3);
+  EXPECT_TRUE((*source)->has_places());
+}
+
+TEST(TfRecordSourceTest, SaysWhatIsWrong) {
+  const std::string folder = NewTestFolder();
+  const std::string good = ImageRecord("image/encoded", "good", 1);
+  const auto error = [&](const std::string& bytes) {
+    const std::string path = WriteTestFile(folder, "x.tfrecord", bytes);
+    return std::string(TfRecordSource({path}).status().message());
+  };
+  EXPECT_THAT(error(good + good.substr(0, good.size() - 1)),
+              HasSubstr("x.tfrecord"));
+  EXPECT_THAT(error(good + ImageRecord("frame", "other", 1)),
+              HasSubstr("x.tfrecord:record 1: "));
+  EXPECT_THAT(error(""), HasSubstr("x.tfrecord: is no plain file, or empty"));
+  EXPECT_THAT(TfRecordSource({folder + "/none"}).status().message(),
+              HasSubstr("none: cannot open: No such file"));
+}
+
+TEST(ParquetSourceTest, FindsImagesInPlainPages) {
+  const std::string folder = NewTestFolder();
+  const std::string big(5000, 'j');
+  const std::string a = WriteTestFile(
+      folder, "a.parquet", WriteParquetImages({{big, "a"}, {"b", "b"}}));
+  const std::string b =
+      WriteTestFile(folder, "b.parquet", WriteParquetImages({{"c", "c"}}));
+  const auto source = ParquetSource({a, b});
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Contents(**source), ElementsAre(big, "b", "c"));
+  EXPECT_EQ((*source)->name(2), b + ":row 0");
+  EXPECT_EQ((*source)->label(0), -1);
+  EXPECT_TRUE((*source)->has_places());
+  EXPECT_THAT(ParquetSource({WriteTestFile(folder, "x.parquet", big)})
+                  .status()
+                  .message(),
+              HasSubstr("x.parquet: is no Parquet file"));
+}
+
+// Files that pyarrow wrote: row i has the bytes i and 0.
+TEST(ParquetSourceTest, UnpacksPages) {
+  const std::string corpus = "lib/storage/parquet/parquet_fuzz_corpus/";
+  for (const char* name : {"snappy", "plain", "groups", "pages"}) {
+    const std::string path = corpus + name + ".parquet";
+    const auto source = ParquetSource({path, path});
+    ASSERT_TRUE(source.ok()) << source.status();
+    const std::vector<std::string> contents = Contents(**source);
+    ASSERT_EQ(contents.size(), 40);
+    for (int i = 0; i < 40; ++i) {
+      EXPECT_EQ(contents[i], std::string({static_cast<char>(i % 20), 0}));
+    }
+    EXPECT_EQ((*source)->name(29), path + ":row 9");
+    EXPECT_EQ((*source)->has_places(), name == std::string("plain"));
+    // From behind, so that groups are read again.
+    ReadBuffer buffer;
+    for (int64_t i = 39; i >= 0; --i) {
+      EXPECT_EQ((*source)->Read(i, &buffer)->front(), i % 20);
+      const ItemPlace place = (*source)->Place(i);
+      char byte = 0;
+      EXPECT_EQ(pread(place.fd, &byte, 1, place.offset), 1);
+    }
+  }
+  EXPECT_THAT(ParquetSource({corpus + "gzip.parquet"}).status().message(),
+              HasSubstr("gzip.parquet: column image/bytes is compressed"));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/loader/recipe.h"
+#include "lib/loader/source/container_source.h"
 #include "lib/loader/source/remote_source.h"
 #include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
@@ -327,11 +328,11 @@ absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
     }
     return MemorySource(*input.corpus);
   }
-  if (spec.source == "shards") {
-    std::vector<std::string> shards;
-    for (const SourceFile& file : input.files) shards.push_back(file.path);
-    return ShardSource(shards);
-  }
+  std::vector<std::string> paths;
+  for (const SourceFile& file : input.files) paths.push_back(file.path);
+  if (spec.source == "shards") return ShardSource(paths);
+  if (spec.source == "tfrecord") return TfRecordSource(paths);
+  if (spec.source == "parquet") return ParquetSource(paths);
   std::vector<ListedFile> files;
   files.reserve(input.files.size());
   for (const SourceFile& file : input.files) {
