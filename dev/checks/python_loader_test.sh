@@ -63,6 +63,11 @@ if env="$("$REPO_ROOT/dev/python_env.sh" --made "$current/loaders.lock")"; then
       "$env/bin/python" -B -m library_tests.loader_audit_test \
       --packages="$newest" "$library"
   done
+  for source in parquet lmdb; do
+    PYTHONPATH="$(echo "$newest"/lib/python*/site-packages)" \
+      "$env/bin/python" -B -m library_tests.loader_audit_test \
+      --packages="$newest" --source="$source" torchdata
+  done
 else
   echo 'no environment of loaders; make it with:' \
     'make envs ENV_SET=current GROUPS=loaders'
@@ -83,6 +88,10 @@ for pair in tensorflow:tfdata dali:dali_dynamic; do
   if env="$("$REPO_ROOT/dev/python_env.sh" --made \
     "$current/${pair%:*}.lock")"; then
     "$env/bin/python" -B -m library_tests.loader_audit_test "${pair#*:}"
+    if [[ "$pair" == *:tfdata ]]; then
+      "$env/bin/python" -B -m library_tests.loader_audit_test \
+        --source=tfrecord tfdata
+    fi
   else
     echo "no environment of ${pair%:*}; make it with:" \
       "make envs ENV_SET=current GROUPS=${pair%:*}"

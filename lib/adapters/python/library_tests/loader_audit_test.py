@@ -54,6 +54,34 @@ def flat(batches):
     return [item for batch in batches for item in batch]
 
 
+def write_records(paths, folder):
+    """The files as tf.train.Example, in two TFRecord files."""
+    import tensorflow as tf
+
+    files = [folder / "a.tfrecord", folder / "b.tfrecord"]
+    for file, some in zip(files, (paths[:20], paths[20:]), strict=True):
+        with tf.io.TFRecordWriter(os.fspath(file)) as writer:
+            for path in some:
+                data = tf.train.BytesList(value=[path.read_bytes()])
+                feature = {"image/encoded": tf.train.Feature(bytes_list=data)}
+                features = tf.train.Features(feature=feature)
+                example = tf.train.Example(features=features)
+                writer.write(example.SerializeToString())
+    return files
+
+
+def write_parquet(paths, folder):
+    """The files as rows, in two Parquet files of several groups."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    files = [folder / "a.parquet", folder / "b.parquet"]
+    for file, some in zip(files, (paths[:20], paths[20:]), strict=True):
+        rows = [{"bytes": p.read_bytes(), "path": p.name} for p in some]
+        pq.write_table(pa.table({"image": rows}), file, row_group_size=7)
+    return files
+
+
 class AuditTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -80,6 +108,10 @@ class AuditTest(unittest.TestCase):
             image[:] = item_ids.color_of(item)
             paths.append(folder / f"{item:04d}.png")
             paths[-1].write_bytes(pictures.png(image))
+        if FLAGS.source == "tfrecord":
+            return write_records(paths, folder)
+        if FLAGS.source == "parquet":
+            return write_parquet(paths, folder)
         if FLAGS.library not in SHARDS:
             return paths
         shards = []
@@ -95,9 +127,8 @@ class AuditTest(unittest.TestCase):
         child = self.server.spawn(FLAGS.library, fd)
         os.close(fd)
         self.addCleanup(child.close)
-        source = "shards" if FLAGS.library in SHARDS else "files"
         settings = {
-            "source": source,
+            "source": FLAGS.source,
             "batch_size": BATCH,
             "shuffle": True,
             "persistent": True,
@@ -168,7 +199,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("library")
     parser.add_argument("--packages", default="")
+    parser.add_argument("--source")
     FLAGS, rest = parser.parse_known_args()
+    if not FLAGS.source:
+        FLAGS.source = "shards" if FLAGS.library in SHARDS else "files"
     flips = {
         "dali": ("flip", ["horizontal=1"]),
         "dali_dynamic": ("flip", ["horizontal=1"]),

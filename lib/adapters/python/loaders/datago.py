@@ -8,8 +8,8 @@ import datago
 import numpy as np
 from loaders.collate import ThreadLoader, seed_all
 from loaders.epoch import Batch
+from loaders.source import converted
 from loaders.spec import refuse_settings
-from loaders.stream import converted
 
 
 class Loader(ThreadLoader):

@@ -6,7 +6,8 @@ import pickle
 
 import litdata
 from litdata.streaming.writer import BinaryWriter
-from loaders.stream import StreamLoader, converted, join_ranks
+from loaders.source import converted
+from loaders.stream import StreamLoader, join_ranks
 
 _CHUNK_BYTES = "64MB"  # LitData's default.
 

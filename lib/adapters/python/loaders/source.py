@@ -1,15 +1,19 @@
-"""Where a loader's items come from: shared memory, files, or tar files.
+"""Where a loader's items come from: shared memory, files, or containers.
 
 A source has len(), path(i) for messages, and load(i, decode): the input of item
 i, in the library's own form.
 """
 
+import bisect
+import contextlib
+import hashlib
 import io
 import json
 import os
 import pathlib
 import struct
 import tarfile
+import urllib.request
 
 import clips
 import numpy as np
@@ -34,6 +38,12 @@ def open_source(kind, fd, formats):
         return ClipSource(clips.read_list(fd), formats)
     if kind == "shards":
         return ShardSource(read_list(fd))
+    if kind == "tfrecord":
+        return RecordSource(read_list(fd))
+    if kind == "parquet":
+        return ParquetSource(read_list(fd), formats)
+    if kind == "lmdb":
+        return LmdbSource(read_list(fd), formats)
     return FileSource(read_list(fd), formats)
 
 
@@ -94,14 +104,88 @@ class FileSource:
 
     def load(self, index, stages):
         path = self._paths[index]
-        with stages.busy("read"), open(path, "rb") as file:
-            data = file.read()
+        with stages.busy("read"):
+            data = self._read(index)
         with stages.busy("decode"):
             if path.endswith(".npy"):
                 image = self._formats.from_array(array_of_npy(data))
             else:
                 image = self._formats.decode(data, path)
             return self._formats.with_channels(image)
+
+    def _read(self, index):
+        with open(self._paths[index], "rb") as file:
+            return file.read()
+
+
+class LmdbSource(FileSource):
+    """The files' bytes in an LMDB, by number as eight digits. It is written
+    before the clock starts, and opened by each process for itself."""
+
+    def __init__(self, paths, formats):
+        super().__init__(paths, formats)
+        self._folder = converted("lmdb", self, self._write)
+        self._opened = self._by = None
+
+    def _write(self, folder):
+        import lmdb
+
+        bytes_of_all = sum(os.path.getsize(path) for path in self._paths)
+        # Twice the values, and room for pages: no more is taken than used.
+        environment = lmdb.open(str(folder), map_size=2 * bytes_of_all + 2**26)
+        with environment, environment.begin(write=True) as transaction:
+            for index in range(len(self)):
+                transaction.put(_key(index), super()._read(index))
+
+    def _read(self, index):
+        if self._by != os.getpid():
+            import lmdb
+
+            self._opened = lmdb.open(
+                str(self._folder), readonly=True, lock=False, readahead=False
+            )
+            self._by = os.getpid()
+        with self._opened.begin() as transaction:
+            return transaction.get(_key(index))
+
+
+def _key(index):
+    return f"{index:08d}".encode()
+
+
+class ParquetSource(FileSource):
+    """Rows of Parquet files with an image in the column `image`. pyarrow reads
+    a group of rows at a time; each process keeps the last one."""
+
+    def __init__(self, paths, formats):
+        import pyarrow.parquet
+
+        self._file_of = pyarrow.parquet.ParquetFile
+        # Path and number of each group, and its first row of all.
+        self._groups = []
+        self._firsts = []
+        names = []
+        for path in paths:
+            metadata = pyarrow.parquet.read_metadata(path)
+            row = 0
+            for group in range(metadata.num_row_groups):
+                self._groups.append((path, group))
+                self._firsts.append(len(names) + row)
+                row += metadata.row_group(group).num_rows
+            names += [f"{path}: row {i}" for i in range(row)]
+        self._kept = self._rows = None
+        super().__init__(names, formats)
+
+    def _read(self, index):
+        at = bisect.bisect_right(self._firsts, index) - 1
+        if self._kept != at:
+            path, group = self._groups[at]
+            with self._file_of(path) as file:
+                self._rows = file.read_row_group(
+                    group, columns=["image"], use_threads=False
+                )["image"]
+            self._kept = at
+        return self._rows[index - self._firsts[at]].as_py()["bytes"]
 
 
 class ShardSource:
@@ -115,7 +199,7 @@ class ShardSource:
         self._members = []
         for path in paths:
             # The headers alone: a shard's data is skipped.
-            with tarfile.open(path, "r:") as tar:
+            with open_tar(path) as tar:
                 names = [member.name for member in tar if member.isfile()]
             self._members += [
                 (path, name) for name in names if extension(name) in EXTENSIONS
@@ -139,6 +223,50 @@ class ShardSource:
 
     def preload(self, indexes):
         """Nothing: reading is what is measured."""
+
+
+def open_tar(path):
+    """A tar file, or one of a web server."""
+    if not path.startswith("http"):
+        return tarfile.open(path, "r:")
+    return tarfile.open(fileobj=urllib.request.urlopen(path), mode="r|")
+
+
+class RecordSource:
+    """TFRecord files of tf.train.Example, with an image in `image/encoded`."""
+
+    decodes = True
+
+    def __init__(self, paths):
+        self.files = paths
+        self._counts = [count_records(path) for path in paths]
+
+    def __len__(self):
+        return sum(self._counts)
+
+    def path(self, index):
+        for path, count in zip(self.files, self._counts, strict=True):
+            if index < count:
+                return f"{path}: record {index}"
+            index -= count
+        raise IndexError(index)
+
+    def preload(self, indexes):
+        """Nothing: reading is what is measured."""
+
+
+def count_records(path):
+    """How many records a TFRecord file has, by their lengths alone."""
+    size, at, count = os.path.getsize(path), 0, 0
+    with open(path, "rb") as file:
+        while at < size:
+            file.seek(at)
+            (length,) = struct.unpack("<Q", file.read(8))
+            at += 8 + 4 + length + 4
+            count += 1
+    if at != size:
+        raise ValueError(f"{path} is cut off")
+    return count
 
 
 def extension(name):
@@ -171,6 +299,27 @@ class ClipSource:
         with stages.busy("decode"):
             clip = self._formats.decode_clip(self._files[index])
             return self._formats.from_clip(clip)
+
+
+def converted(kind, source, write):
+    """The folder with a source's files in another format, in the user's cache.
+    write(folder) makes it, once."""
+    paths = [source.path(i) for i in range(len(source))]
+    stats = [(path, os.stat(path).st_size) for path in paths]
+    name = hashlib.sha256(repr(stats).encode()).hexdigest()[:16]
+    cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    folder = pathlib.Path(cache) / "feedrate" / kind / name
+    done = folder.with_suffix(".done")
+    if not done.exists():
+        # One that was interrupted is left alone: others may be writing.
+        made = folder.with_suffix(f".{os.getpid()}")
+        made.mkdir(parents=True)
+        write(made)
+        # Fails if another process was faster.
+        with contextlib.suppress(OSError):
+            made.rename(folder)
+        done.touch()
+    return folder
 
 
 def array_of_npy(data):

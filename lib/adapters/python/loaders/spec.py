@@ -9,7 +9,7 @@ SCOPES = (
 )
 _CHOICES = {
     "scope": SCOPES,
-    "source": ("corpus", "files", "shards"),
+    "source": ("corpus", "files", "shards", "tfrecord", "parquet", "lmdb"),
     "crop_position": ("random", "center"),
     "batch_transform": ("", "mixup", "cutmix"),
     "on_error": ("skip", "fail"),

@@ -1,11 +1,6 @@
 """What loaders of streams share: they begin at the start, know no numbered
 items, and hand out what they read to worker processes of torch's DataLoader."""
 
-import contextlib
-import hashlib
-import os
-import pathlib
-
 import torch.distributed
 from loaders import torch_dataloader
 from loaders.dataset import Failed
@@ -106,24 +101,3 @@ def join_ranks(spec):
             rank=spec.rank,
             world_size=spec.ranks,
         )
-
-
-def converted(kind, source, write):
-    """The folder with a source's files in another format, in the user's cache.
-    write(folder) makes it, once."""
-    paths = [source.path(i) for i in range(len(source))]
-    stats = [(path, os.stat(path).st_size) for path in paths]
-    name = hashlib.sha256(repr(stats).encode()).hexdigest()[:16]
-    cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    folder = pathlib.Path(cache) / "feedrate" / kind / name
-    done = folder.with_suffix(".done")
-    if not done.exists():
-        # One that was interrupted is left alone: others may be writing.
-        made = folder.with_suffix(f".{os.getpid()}")
-        made.mkdir(parents=True)
-        write(made)
-        # Fails if another process was faster.
-        with contextlib.suppress(OSError):
-            made.rename(folder)
-        done.touch()
-    return folder

@@ -5,7 +5,8 @@ import json
 import os
 
 import streaming
-from loaders.stream import StreamLoader, converted, join_ranks
+from loaders.source import converted
+from loaders.stream import StreamLoader, join_ranks
 
 
 class Loader(StreamLoader):

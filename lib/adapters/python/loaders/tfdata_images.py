@@ -1,5 +1,5 @@
-"""tf.data for images: a graph that reads, decodes and augments files in threads
-of one process.
+"""tf.data for images: a graph that reads, decodes and augments files, or images
+in TFRecord files, in threads of one process.
 
 The data set is made once per list of items. Each pass over it shuffles anew, by
 the seed. Ranks take every n-th file, before the shuffle, as TensorFlow's guide
@@ -25,14 +25,19 @@ class Loader:
         refuse_settings(spec, "tf.data")
         if spec.device != "cpu" or spec.copies_to_device or spec.ablation:
             raise ValueError("tf.data is measured whole, on the CPU, in memory")
-        if not source.decodes or spec.source != "files":
-            raise ValueError("tf.data reads files")
+        if spec.source not in ("files", "tfrecord"):
+            raise ValueError("tf.data reads files and TFRecord files")
+        self._in_records = spec.source == "tfrecord"
+        self._call = recipe.call_record if self._in_records else recipe.call
         self._source = source
-        self._recipe = recipe
         self._spec = spec
         self._items = self._data = self._iterator = self._state = None
 
     def set_epoch(self, seed, first, count, epoch=0):
+        if self._in_records and first % len(self._source):
+            raise ValueError(
+                "tf.data reads TFRecord files from their start; first is not 0"
+            )
         items = [i % len(self._source) for i in range(first, first + count)]
         if items != self._items:
             self._data = self._build(items, seed, self._spec.batch_size)
@@ -69,7 +74,7 @@ class Loader:
         self._iterator = None
 
     def outputs(self, indexes, seed):
-        for batch in self._build(indexes, seed, 1, shuffle=False):
+        for batch in self._build(indexes, seed, 1, by_number=True):
             yield batch.numpy()[0]
 
     def cpu_s(self):
@@ -91,31 +96,55 @@ class Loader:
             yield Batch(len(array), array.nbytes, [], array)
 
     def _named(self, error):
-        """TensorFlow does not say which file it was: tries them one by one."""
-        for item in self._items:
-            path = self._source.path(item)
+        """TensorFlow does not say which item it was: tries them one by one."""
+        items = sorted(set(self._items))
+        for item, element in zip(items, self._elements(items), strict=True):
             try:
-                self._recipe.call(tf.constant(path), tf.constant(0))
+                self._call(element, tf.constant(0))
             except tf.errors.OpError as again:
+                path = self._source.path(item)
                 return ItemError(f"item {item}, {path}: {again.message}")
         return error
 
-    def _build(self, items, seed, batch_size, shuffle=True):
+    def _elements(self, items):
+        """Paths of files, or records, by number: these are looked for from the
+        start."""
+        if not self._in_records:
+            paths = [self._source.path(item) for item in items]
+            return tf.data.Dataset.from_tensor_slices(paths)
+        wanted = dict.fromkeys(items)
+        for item, record in enumerate(
+            tf.data.TFRecordDataset(self._source.files)
+        ):
+            if item in wanted:
+                wanted[item] = record
+        return tf.data.Dataset.from_tensor_slices(
+            [wanted[item] for item in items]
+        )
+
+    def _build(self, items, seed, batch_size, by_number=False):
         spec, seed = self._spec, seed % 2**31
         threads = max(1, spec.workers)
-        paths = [self._source.path(item) for item in items]
-        data = tf.data.Dataset.from_tensor_slices(paths)
-        if spec.shuffle and shuffle:
+        if self._in_records and not by_number:
+            # Ten files in turns, as TensorFlow's guide says. Their number does
+            # not depend on the threads.
+            data = tf.data.TFRecordDataset(
+                self._source.files, num_parallel_reads=tf.data.AUTOTUNE
+            )
+            data = data.repeat().take(len(items))
+        else:
+            data = self._elements(items)
+        if spec.shuffle and not by_number:
             data = data.shard(spec.ranks, spec.rank)
             data = data.shuffle(
-                len(paths), seed=seed, reshuffle_each_iteration=True
+                len(items), seed=seed, reshuffle_each_iteration=True
             )
         draws = tf.data.Dataset.random(
             seed=seed, rerandomize_each_iteration=True
         )
         draws = draws.map(lambda draw: tf.cast(draw % 2**31, tf.int32))
         data = tf.data.Dataset.zip((data, draws)).map(
-            self._recipe.call, num_parallel_calls=threads
+            self._call, num_parallel_calls=threads
         )
         data = data.batch(batch_size, drop_remainder=spec.drop_last)
         data = data.prefetch(spec.prefetch)

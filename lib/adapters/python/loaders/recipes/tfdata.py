@@ -19,9 +19,18 @@ class Recipe:
         self._std = [spec.input_scale * std for std in spec.std]
 
     def call(self, path, draw):
-        """Normalized floats, CHW, of the image in a file. Every random number
-        comes from `draw`, so that the graph has a state that can be saved."""
-        data = tf.io.read_file(path)
+        """Normalized floats, CHW, of the image in a file."""
+        return self.call_bytes(tf.io.read_file(path), draw)
+
+    def call_record(self, record, draw):
+        """The same of the image in a tf.train.Example."""
+        feature = tf.io.FixedLenFeature([], tf.string)
+        parsed = tf.io.parse_single_example(record, {"image/encoded": feature})
+        return self.call_bytes(parsed["image/encoded"], draw)
+
+    def call_bytes(self, data, draw):
+        """The same of encoded bytes. Every random number comes from `draw`, so
+        that the graph has a state that can be saved."""
         image = tf.cond(
             tf.io.is_jpeg(data),
             lambda: self._jpeg_window(data, draw),
