@@ -206,6 +206,24 @@ const Scenario* Catalogue::FindScenario(absl::string_view name) const {
   return FindOrNull(data_->scenarios, name);
 }
 
+const std::vector<std::string>& ContainerNames() {
+  static const auto& names = *new std::vector<std::string>{
+      "files", "shards", "tfrecord", "parquet", "arrays", "lmdb", "http"};
+  return names;
+}
+
+std::string WhyNotContainer(const Library& library,
+                            absl::string_view container) {
+  std::vector<std::string> read(library.containers().begin(),
+                                library.containers().end());
+  if (read.empty()) {
+    read.push_back(library.has_loader_source() ? library.loader_source()
+                                               : "files");
+  }
+  if (std::find(read.begin(), read.end(), container) != read.end()) return "";
+  return absl::StrCat("reads only ", absl::StrJoin(read, ", "), " here");
+}
+
 bool IsSubject(absl::string_view library) {
   return absl::StrContains(library, ':') || IsTorchFile(library);
 }

@@ -56,6 +56,14 @@ absl::optional<absl::string_view> FindParameter(
 // Notes and library defaults are not part of it. Hashes of it are in job ids.
 std::string CanonicalParameters(const Implementation& implementation);
 
+// The setting of loader jobs that says what images are put into before they are
+// read, and its values in the order of tables: docs/pipeline.md.
+inline constexpr char kContainerSetting[] = "container";
+const std::vector<std::string>& ContainerNames();
+// Why the loader of `library` is not run on `container`. Empty if it is.
+std::string WhyNotContainer(const Library& library,
+                            absl::string_view container);
+
 // The matrix entry of all subjects: what your own code can be measured in. A
 // subject itself is named MODULE:NAME, which no library is.
 inline constexpr char kSubjectLibrary[] = "subject";

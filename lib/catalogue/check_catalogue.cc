@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/catalogue/catalogue.h"
 
 namespace feedrate {
 
@@ -385,6 +386,7 @@ absl::Status CheckLibraries(const Matrix& matrix, const std::string& file) {
     if (l.has_loader_source()) {
       check.OneOf("loader_source", l.loader_source(), {"files", "shards"});
     }
+    check.EachOneOf("container", l.containers(), ContainerNames());
     if (l.has_engine_decode()) {
       check.OneOf("engine_decode", l.engine_decode(),
                   {"reported", "unreported"});

@@ -218,16 +218,19 @@ std::optional<int64_t> TreePssBytes(const Root& root, pid_t parent, pid_t pid,
   return total;
 }
 
-std::optional<int64_t> TreeReadBytes(const Root& root, pid_t pid) {
-  std::optional<int64_t> total;
+std::optional<ReadBytes> TreeReadBytes(const Root& root, pid_t pid) {
+  std::optional<ReadBytes> total;
   for (const pid_t member : ProcessTree(root, pid)) {
     const std::string io = root.ReadText(absl::StrCat("/proc/", member, "/io"));
     for (absl::string_view line : absl::StrSplit(io, '\n')) {
+      const bool is_calls = absl::ConsumePrefix(&line, "rchar: ");
       int64_t bytes = 0;
-      if (absl::ConsumePrefix(&line, "read_bytes: ") &&
-          absl::SimpleAtoi(line, &bytes)) {
-        total = total.value_or(0) + bytes;
+      if ((!is_calls && !absl::ConsumePrefix(&line, "read_bytes: ")) ||
+          !absl::SimpleAtoi(line, &bytes)) {
+        continue;
       }
+      if (!total.has_value()) total.emplace();
+      (is_calls ? total->calls : total->device) += bytes;
     }
   }
   return total;

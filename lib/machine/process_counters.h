@@ -59,10 +59,18 @@ std::optional<int64_t> TreePssBytes(const Root& root, pid_t parent, pid_t pid,
                                     absl::string_view left_out,
                                     PssOf which = PssOf::kAll);
 
-// Returns the bytes that the process tree has caused to be read from storage
-// devices, including by processes that have ended and been waited for. Returns
-// nullopt if it cannot be read.
-std::optional<int64_t> TreeReadBytes(const Root& root, pid_t pid);
+// The bytes that a process tree has read, including by processes that have
+// ended and been waited for.
+struct ReadBytes {
+  // From storage devices.
+  int64_t device = 0;
+  // By calls of read, from files in the page cache and from pipes too. io_uring
+  // and maps do not count.
+  int64_t calls = 0;
+};
+
+// Returns nullopt if it cannot be read.
+std::optional<ReadBytes> TreeReadBytes(const Root& root, pid_t pid);
 
 // Counts the user-space processor cycles of another process from construction
 // on, including threads started later. Virtual machines often have no such

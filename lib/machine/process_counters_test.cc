@@ -116,7 +116,10 @@ TEST_F(ProcessTreeTest, AddsUpMemoryWithoutTheCorpus) {
 }
 
 TEST_F(ProcessTreeTest, AddsUpReads) {
-  EXPECT_THAT(TreeReadBytes(root_, 10), Optional(4196));
+  const std::optional<ReadBytes> read = TreeReadBytes(root_, 10);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->device, 4196);
+  EXPECT_EQ(read->calls, 5);
   EXPECT_FALSE(TreeReadBytes(root_, 99).has_value());
 }
 

@@ -344,15 +344,24 @@ class Planner {
     job_.set_env_group(library.env_group);
     job_.set_transform(cell.transform);
     job_.set_params_sha256(cell.params_sha256);
-    if (cell.unsupported_reason.has_value()) {
-      job_.set_unsupported_reason(*cell.unsupported_reason);
-    } else {
-      job_.clear_unsupported_reason();
-    }
+    const std::string reason =
+        cell.unsupported_reason.value_or(WhyNotContainer(library.name));
+    job_.clear_unsupported_reason();
+    if (!reason.empty()) job_.set_unsupported_reason(reason);
     job_.mutable_labels()->Assign(library.labels.begin(), library.labels.end());
     if (IsExploratory(mode_, job_)) AddLabel(kExploratory);
     job_.set_job_id(JobId(job_));
     job_.set_output(ResultFileName(job_, input_.config.execution().num_runs()));
+  }
+
+  // Why the library does not read the container of the job. Empty if it does,
+  // or the job has none.
+  std::string WhyNotContainer(const std::string& name) const {
+    const auto container = job_.settings().find(kContainerSetting);
+    const Library* const library =
+        input_.catalogue.FindLibrary(std::string(MatrixName(name)));
+    if (container == job_.settings().end() || library == nullptr) return "";
+    return feedrate::WhyNotContainer(*library, container->second);
   }
 
   void AddLabel(const std::string& label) {

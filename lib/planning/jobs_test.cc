@@ -431,6 +431,27 @@ TEST(ForEachJobTest, NoneIsCpuByItsIdToo) {
   EXPECT_EQ(IdsOf(none.jobs), IdsOf(PlanText(start).jobs));
 }
 
+TEST(ForEachJobTest, ContainersAreForLoadersThatReadThem) {
+  const Planned planned = PlanText(
+      "version: 1 selection { scenario: \"image-rgb\" mode: \"pipeline\" "
+      "env_set: \"current\" transforms: \"HorizontalFlip\" "
+      "libraries: [\"native\", \"webdataset\", \"spdl\"] } "
+      "sweep { name: \"container\" values: [\"files\", \"shards\"] }");
+  ASSERT_TRUE(planned.status.ok()) << planned.status;
+  std::map<std::string, std::string> reasons;
+  for (const Job& job : planned.jobs) {
+    reasons[absl::StrCat(job.library(), " ", job.settings().at("container"))] =
+        job.unsupported_reason();
+  }
+  EXPECT_THAT(
+      reasons,
+      ElementsAre(Pair("native files", ""), Pair("native shards", ""),
+                  Pair("spdl files", ""),
+                  Pair("spdl shards", "reads only files here"),
+                  Pair("webdataset files", "reads only shards, http here"),
+                  Pair("webdataset shards", "")));
+}
+
 TEST(ForEachJobTest, SweepsMultiply) {
   const Planned planned = PlanText(
       absl::StrCat(kTwoTransforms,

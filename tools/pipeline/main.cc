@@ -10,13 +10,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
 #include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/override_flags.h"
 #include "lib/base/tool/tool_main.h"
+#include "lib/catalogue/catalogue.h"
 #include "lib/records/row.pb.h"
+#include "lib/runner/core/job_list.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
 #include "lib/runner/data/store_data.h"
@@ -35,6 +40,11 @@ DEFINE_double(consumer_ms, 0,
 DEFINE_string(on_error, "skip",
               "WORD: what to do with a file that cannot be used: skip it, "
               "count it and list it, or end the epoch {skip|fail}");
+DEFINE_string(
+    containers, "",
+    "LIST: put the images of --dataset into each of these containers, measure "
+    "every loader on those that it reads, and print one table; all, or some of "
+    "files,shards,tfrecord,parquet,arrays,lmdb,http");
 DEFINE_bool(
     diagnose, false,
     "report where the time goes, by running epochs with parts left out");
@@ -67,7 +77,8 @@ ToolInfo Info() {
       "that are ready for training. The timed epoch includes starting and\n"
       "stopping the loader workers. Every recipe is a crop to 224, the\n"
       "transform, normalization and conversion to float32 CHW. At the end,\n"
-      "--sweep prints the best setting, and --diagnose prints the bottleneck.\n"
+      "--sweep prints the best setting, --diagnose prints the bottleneck, and\n"
+      "--containers prints a table.\n"
       "--audit checks what loaders deliver instead, and writes audit records;\n"
       "it exits with 3 if a loader has a fault.";
   info.examples = {
@@ -85,12 +96,31 @@ ToolInfo Info() {
       "--transforms=HorizontalFlip --dataset=s3://bucket/prefix "
       "--cache_dir=/data/cache --sweep='connections=1,2,4,8,16'",
       "pipeline --config=configs/loaders.textproto --audit --soak=10m",
+      "pipeline --config=configs/loaders.textproto --dataset=/data/images "
+      "--containers=all --libraries=native,torchdata,webdataset,tfdata",
       "pipeline --make_shards=shards --dataset=s3://bucket/prefix",
       "pipeline --make_shards=s3://bucket/shards --dataset=/data/images",
   };
   info.flag_files = {"tools/pipeline/main.cc", kAuditFlagsFile, kRunFlagsFile,
                      kStoreFlagsFile, kOverrideFlagsFile};
   return info;
+}
+
+// --containers is a sweep over the setting `container`.
+absl::Status AddContainers(JobSource* source) {
+  if (FLAGS_containers.empty()) return absl::OkStatus();
+  if (source->config.empty()) return TooLate("containers");
+  const std::vector<std::string> names =
+      FLAGS_containers == "all"
+          ? ContainerNames()
+          : std::vector<std::string>(absl::StrSplit(FLAGS_containers, ','));
+  for (const std::string& name : names) {
+    RETURN_IF_ERROR(CheckChoice("--containers", name, ContainerNames()));
+  }
+  absl::optional<std::string>& sweep = source->overrides.sweep;
+  sweep = absl::StrCat(sweep.has_value() ? *sweep + ";" : "", kContainerSetting,
+                       "=", absl::StrJoin(names, ","));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RunOptions> OptionsFromFlags() {
@@ -106,9 +136,11 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   loader.diagnose = FLAGS_diagnose;
   loader.worker_efficiency = FLAGS_worker_efficiency;
   loader.connection_efficiency = FLAGS_connection_efficiency;
+  RETURN_IF_ERROR(AddContainers(&options.source));
   RETURN_IF_ERROR(ApplyAuditFlags(&options, &loader));
-  options.modes = {MakeLoaderMode(loader)};
   ASSIGN_OR_RETURN(options.open_remote, OpenStoresByFlags());
+  loader.open_remote = options.open_remote;
+  options.modes = {MakeLoaderMode(loader)};
   // With a random crop per item there is nothing to compare.
   Overrides& overrides = options.source.overrides;
   if (options.verify && !options.source.config.empty() &&
@@ -143,7 +175,10 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
         return absl::StrCat(FaultsText(row), StorageText(row),
                             DiagnosisText(row), UtilisationText(row));
       },
-      SweepSummary);
+      [](const std::vector<Row>& rows) {
+        const std::string containers = ContainersText(rows);
+        return containers.empty() ? SweepSummary(rows) : containers;
+      });
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ RGB = "configs/native/rgb_pipeline_cpu.textproto"
 NINE = "configs/native/9ch_pipeline_cpu.textproto"
 TRAINING = "configs/native/training_pipeline_cpu.textproto"
 SMALL = ("--num_items=12", "--batch_size=4", "--num_runs=1")
+CONTAINERS = ["files", "shards", "tfrecord", "parquet", "arrays", "http"]
 
 
 class Run(harness.Run):
@@ -127,6 +128,76 @@ class NativeTest(harness.TestCase):
         self.assertIn("best: ", run.stderr)
         self.assertIn("smallest within 3% of it: ", run.stderr)
         self.assertIn("  Use workers=", run.stderr)
+
+    def test_containers_have_the_same_images(self):
+        flags = (
+            *SMALL,
+            "--transforms=HorizontalFlip",
+            "--params_profile=matched",
+            "--noworker_efficiency",
+            f"--containers={','.join(CONTAINERS)}",
+        )
+        for _ in range(2):  # The second time they are there.
+            run = Run(RGB, *flags)
+            rows = {
+                row["settings"]["container"]: row
+                for row in self.check_rows(run, 1)
+            }
+            self.assertEqual(sorted(rows), sorted(CONTAINERS))
+            for container, row in rows.items():
+                loader = row["loader"]
+                self.assertEqual(row["items"], 12)
+                self.assertEqual(loader["errors_total"], 0)
+                self.assertIn(
+                    row["equivalence"]["label"], ("exact", "equivalent")
+                )
+                self.assertGreater(loader["random_item_s"], 0)
+                # Without the heads of records, and a little more.
+                self.assertGreater(
+                    loader["bytes_in"], 0.9 * row["dataset"]["bytes"]
+                )
+                self.assertRegex(run.stderr, rf"\n{container} +native +[0-9]")
+        self.assertIn("/ native on files", run.stderr)
+        verified = Run(RGB, *flags, "--verify")
+        for container in CONTAINERS:
+            self.assertRegex(
+                verified.stdout, f"HorizontalFlip on {container} +(exact|equiv)"
+            )
+
+    def test_containers_deliver_each_item_once(self):
+        run = Run(
+            RGB,
+            "--audit",
+            "--containers=all",
+            "--dataset=synthetic:ids,n=43",
+            "--num_items=43",
+            "--batch_size=4",
+            "--transforms=HorizontalFlip",
+        )
+        self.assertEqual(run.code, 0, run.stderr)
+        audits = [r for r in run.records if r["record"] == "audit"]
+        passed = [a for a in audits if a["verdict"] == "pass"]
+        self.assertEqual([a["container"] for a in passed], CONTAINERS)
+        self.assertEqual(len(audits), len(passed) + 1, "native has no LMDB")
+        self.assertEqual(
+            len({a["order"]["schedule_sha256"] for a in passed}), 1
+        )
+        self.assertIn("native on tfrecord ", run.stderr)
+
+    def test_mistakes_with_containers_are_one_line(self):
+        memory = "--scope=memory_dataloader_augment"
+        for flags, text in (
+            (["--containers=zip"], "--containers"),
+            (["--containers=files,"], "--containers"),
+            (["--containers=files", memory], "in one that decodes"),
+        ):
+            run = Run(RGB, *SMALL, "--transforms=HorizontalFlip", *flags)
+            self.assertEqual(run.code, 1, run.stderr)
+            self.assertIn(text, run.stderr)
+            self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+        planned = harness.Run([PIPELINE, "--containers=files"])
+        self.assertEqual(planned.code, 1)
+        self.assertIn("--containers changes a config", planned.stderr)
 
     def test_a_corrupt_file_is_left_out_or_fails(self):
         Run(RGB, *SMALL, "--transforms=HorizontalFlip")  # Writes the files.

@@ -12,6 +12,7 @@
 #include "lib/draw/text.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/worker.pb.h"
+#include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/rows.h"
 #include "lib/stats/summary.h"
 
@@ -177,6 +178,7 @@ Audit StartAudit(const Job& job, const std::string& run_id) {
   audit.set_dataset(job.dataset());
   audit.set_seed(job.seed());
   audit.set_env_set(job.env_set());
+  audit.set_container(ContainerOf(job));
   audit.set_run_id(run_id);
   audit.set_status("ok");
   return audit;
@@ -377,7 +379,9 @@ std::string LoaderTable(absl::Span<const Audit> audits) {
     if (audit.mode() == "mixture") continue;
     const bool ok = audit.status() == "ok";
     std::vector<std::string> cells(9);
-    cells[0] = audit.library();
+    cells[0] =
+        absl::StrCat(audit.library(), audit.container().empty() ? "" : " on ",
+                     audit.container());
     cells[1] = audit.library_version();
     cells[2] = ok ? audit.verdict() : audit.status();
     if (ok) {

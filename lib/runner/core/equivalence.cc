@@ -52,7 +52,8 @@ std::string KeyOf(const Job& job, const std::string& version, int64_t count,
       version, "\n", job.device(), "\n", CanonicalParameters(implementation),
       "\n", implementation.unchecked(), "\n",
       PrintTextProto(transform.reference()), "\n", job.seed(), "\n", count, " ",
-      items.sha256, RecipeText(items.recipe)));
+      items.sha256, RecipeText(items.recipe),
+      ContainerOf(job).empty() ? "" : absl::StrCat("\n", ContainerOf(job))));
 }
 
 Equivalence RecordOf(const Comparison& comparison) {

@@ -275,6 +275,8 @@ std::string GroupKey(const Job& job) {
   // Settings of mixtures differ by less than the speed of a machine does from
   // one minute to the next, so they also take turns.
   if (IsMixtureJob(job)) key.clear_settings();
+  // Containers are compared with each other.
+  key.mutable_settings()->erase(kContainerSetting);
   return CanonicalIdentity(key);
 }
 

@@ -389,7 +389,7 @@ class Session {
 
   absl::Status Verify(const RunContext& context) {
     int64_t done = 0;
-    ASSIGN_OR_RETURN(const std::vector<Verification> verifications,
+    ASSIGN_OR_RETURN(std::vector<Verification> verifications,
                      VerifyJobs(context, list_.jobs, [&](const Job& job) {
                        progress_.Show(
                            "outputs", done++, list_.jobs.size(),
@@ -397,6 +397,13 @@ class Session {
                      }));
     progress_.Finish();
     if (options_.format != "jsonl") {
+      // Each container has a line of its own.
+      for (size_t i = 0; i < verifications.size(); ++i) {
+        const std::string container = ContainerOf(list_.jobs[i]);
+        if (container.empty()) continue;
+        absl::StrAppend(verifications[i].mutable_transform(), " on ",
+                        container);
+      }
       return output_->WriteText(VerificationTable(verifications));
     }
     std::string text;

@@ -17,11 +17,14 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
+#include "lib/media/image_file.h"
 #include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
 #include "lib/storage/object_store.h"
+#include "lib/storage/parquet/parquet.h"
 #include "lib/storage/shards.h"
+#include "lib/storage/tfrecord.h"
 #include "lib/tar/builder.h"
 #include "lib/worker/source_list.h"
 
@@ -159,40 +162,154 @@ absl::StatusOr<FileSet> WriteSynthetic(const std::string& dataset,
   return set;
 }
 
-absl::StatusOr<FileSet> WriteShards(const FileSet& set,
-                                    const std::string& cache,
-                                    const FileProgress& progress) {
-  if (set.source == "shards") return set;
+namespace {
+
+// The bytes of a file with the items from `first` up to `end`.
+using MakeFile =
+    std::function<absl::StatusOr<std::string>(int64_t first, int64_t end)>;
+
+// Writes files of `items` items each into a folder of `kind` below `cache`,
+// named after the set. Those that are there are kept.
+absl::StatusOr<FileSet> WriteFiles(const FileSet& set, int64_t items,
+                                   const std::string& kind,
+                                   const std::string& ending,
+                                   const std::string& cache,
+                                   const FileProgress& progress,
+                                   const MakeFile& make) {
   std::string identity;
   for (const SourceFile& file : set.files) {
     absl::StrAppend(&identity, file.path, "\n", file.bytes, "\n");
   }
   const std::string folder = JoinPath(
-      cache, absl::StrCat("shards/", Sha256Hex(identity).substr(0, 16)));
+      cache, absl::StrCat(kind, "/", Sha256Hex(identity).substr(0, 16)));
   RETURN_IF_ERROR(MakeFolder(folder));
-  FileSet shards;
-  shards.source = "shards";
-  shards.items = set.items;
-  shards.files.resize((set.items + kItemsOfAShard - 1) / kItemsOfAShard);
-  const int64_t count = static_cast<int64_t>(shards.files.size());
-  RETURN_IF_ERROR(
-      ForEachFile(count, progress, [&](int64_t shard) -> absl::Status {
-        SourceFile& file = shards.files[shard];
-        file.path = JoinPath(folder, absl::StrFormat("%06d.tar", shard));
-        file.bytes = SizeOf(file.path);
-        if (file.bytes > 0) return absl::OkStatus();
+  FileSet written;
+  written.source = kind;
+  written.items = set.items;
+  written.files.resize((set.items + items - 1) / items);
+  const auto count = static_cast<int64_t>(written.files.size());
+  RETURN_IF_ERROR(ForEachFile(count, progress, [&](int64_t i) -> absl::Status {
+    SourceFile& file = written.files[i];
+    file.path = JoinPath(folder, absl::StrFormat("%06d.%s", i, ending));
+    file.bytes = SizeOf(file.path);
+    if (file.bytes > 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string bytes,
+                     make(i * items, std::min(set.items, (i + 1) * items)));
+    file.bytes = static_cast<int64_t>(bytes.size());
+    return WriteFileAtomically(file.path, bytes);
+  }));
+  return written;
+}
+
+// The items of a set from `first` up to `end`.
+absl::StatusOr<std::vector<std::string>> ReadItems(const FileSet& set,
+                                                   int64_t first, int64_t end) {
+  std::vector<std::string> items;
+  for (int64_t i = first; i < end; ++i) {
+    ASSIGN_OR_RETURN(items.emplace_back(), ReadFile(set.files[i].path));
+  }
+  return items;
+}
+
+// As TensorFlow's own scripts write ImageNet.
+std::string TfRecordsOf(const std::vector<std::string>& items, int64_t first,
+                        const FileSet& set) {
+  std::string records;
+  for (size_t i = 0; i < items.size(); ++i) {
+    ExampleBuilder example;
+    example.AddBytes("image/encoded", {items[i]});
+    example.AddBytes("image/filename", {BaseName(set.files[first + i].path)});
+    AppendTfRecord(example.Serialized(), &records);
+  }
+  return records;
+}
+
+std::string ParquetOf(const std::vector<std::string>& items, int64_t first,
+                      const FileSet& set) {
+  std::vector<ParquetImage> images;
+  for (size_t i = 0; i < items.size(); ++i) {
+    images.push_back({items[i], BaseName(set.files[first + i].path)});
+  }
+  return WriteParquetImages(images);
+}
+
+// The decoded pixels as numpy.save writes them.
+absl::StatusOr<std::string> ArrayOf(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  if (IsNpy(bytes)) return bytes;
+  const absl::StatusOr<Image> image = DecodeImage(bytes);
+  if (!image.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": ", image.status().message()));
+  }
+  const ImageView view = image->view();
+  return PrintNpy(view);
+}
+
+}  // namespace
+
+absl::StatusOr<FileSet> WriteShards(const FileSet& set,
+                                    const std::string& cache,
+                                    const FileProgress& progress) {
+  if (set.source == "shards") return set;
+  return WriteFiles(
+      set, kItemsOfAShard, "shards", "tar", cache, progress,
+      [&](int64_t first, int64_t end) -> absl::StatusOr<std::string> {
         tar::Builder archive;
-        const int64_t end = std::min(set.items, (shard + 1) * kItemsOfAShard);
-        for (int64_t i = shard * kItemsOfAShard; i < end; ++i) {
-          const std::string& path = set.files[i].path;
-          ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-          archive.File(absl::StrFormat("%08d.%s", i, EndingOf(path)), bytes);
+        ASSIGN_OR_RETURN(const std::vector<std::string> items,
+                         ReadItems(set, first, end));
+        for (int64_t i = first; i < end; ++i) {
+          const std::string ending = EndingOf(set.files[i].path);
+          archive.File(absl::StrFormat("%08d.%s", i, ending), items[i - first]);
         }
-        const std::string bytes = archive.Finish();
-        file.bytes = static_cast<int64_t>(bytes.size());
-        return WriteFileAtomically(file.path, bytes);
-      }));
-  return shards;
+        return archive.Finish();
+      });
+}
+
+absl::StatusOr<FileSet> WriteContainer(const FileSet& set,
+                                       const std::string& container,
+                                       const std::string& cache,
+                                       const FileProgress& progress) {
+  if (set.source != "files") {
+    return absl::InvalidArgumentError(
+        "containers are written from a folder of images, not from shards; "
+        "name such a folder with --dataset=DIR");
+  }
+  if (container == "files") return set;
+  if (container == "shards") return WriteShards(set, cache, progress);
+  if (container == "lmdb") {
+    FileSet files = set;
+    files.source = container;
+    return files;
+  }
+  if (container == "arrays") {
+    ASSIGN_OR_RETURN(FileSet arrays,
+                     WriteFiles(set, 1, container, "npy", cache, progress,
+                                [&](int64_t first, int64_t) {
+                                  return ArrayOf(set.files[first].path);
+                                }));
+    arrays.source = "files";
+    return arrays;
+  }
+  for (const SourceFile& file : set.files) {
+    if (EndingOf(file.path) != "npy") continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.path, ": is an array; ", container, " has encoded images here"));
+  }
+  const auto print = container == "tfrecord"  ? &TfRecordsOf
+                     : container == "parquet" ? &ParquetOf
+                                              : nullptr;
+  if (print == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no container is called \"", container, "\""));
+  }
+  return WriteFiles(
+      set, kItemsOfAShard, container, container, cache, progress,
+      [&](int64_t first, int64_t end) -> absl::StatusOr<std::string> {
+        ASSIGN_OR_RETURN(const std::vector<std::string> items,
+                         ReadItems(set, first, end));
+        return print(items, first, set);
+      });
 }
 
 }  // namespace feedrate

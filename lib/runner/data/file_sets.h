@@ -28,4 +28,20 @@ absl::StatusOr<FileSet> WriteShards(const FileSet& set,
                                     const std::string& cache,
                                     const FileProgress& progress);
 
+// The same items in a container below `cache`:
+//   files     `set` itself
+//   shards    tar files, as WebDataset reads them
+//   tfrecord  TFRecord files of tf.train.Example, with the feature
+//             `image/encoded`
+//   parquet   Parquet files with the column `image`
+//   arrays    one .npy array of decoded pixels per image
+//   lmdb      the files, which loaders put into an LMDB themselves
+// Writes missing files, each at once as a whole. The encoded bytes of an item
+// are the same in each container but `arrays`. InvalidArgument for another
+// name, a set of shards, or a file that the container cannot have.
+absl::StatusOr<FileSet> WriteContainer(const FileSet& set,
+                                       const std::string& container,
+                                       const std::string& cache,
+                                       const FileProgress& progress);
+
 }  // namespace feedrate

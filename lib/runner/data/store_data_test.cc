@@ -11,10 +11,15 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
+#include "lib/loader/source/container_source.h"
+#include "lib/loader/source/source.h"
+#include "lib/media/image_file.h"
+#include "lib/media/synthetic.h"
 #include "lib/records/job.pb.h"
 #include "lib/runner/data/file_sets.h"
 #include "lib/runner/data/input_corpora.h"
@@ -355,6 +360,75 @@ TEST(FileSetsTest, ShardsHoldTheSameItems) {
   ASSERT_TRUE(listed.ok()) << listed.status();
   EXPECT_EQ(listed->source, "shards");
   EXPECT_EQ(listed->items, 3);
+}
+
+TEST(FileSetsTest, ContainersHoldTheSameItems) {
+  const std::string folder = NewFolder("pictures");
+  std::vector<std::string> images;
+  // More than one file of a container has.
+  for (int i = 0; i < 260; ++i) {
+    images.push_back(SyntheticFile(*ParseSynthetic("synthetic:ids"), i % 3));
+    Write(absl::StrFormat("%s/%03d.jpg", folder, i), images.back());
+  }
+  const auto set = ListFolder(folder, {"jpg"}, 0);
+  ASSERT_TRUE(set.ok()) << set.status();
+  const std::string cache = NewFolder("containers");
+  for (const std::string container :
+       {"files", "shards", "tfrecord", "parquet", "arrays"}) {
+    for (const bool again : {false, true}) {
+      const auto written = WriteContainer(*set, container, cache, nullptr);
+      ASSERT_TRUE(written.ok()) << container << written.status();
+      EXPECT_EQ(written->items, 260);
+      std::vector<std::string> paths;
+      for (const SourceFile& file : written->files) {
+        paths.push_back(file.path);
+        EXPECT_EQ(file.bytes, *PlainFileBytes(file.path));
+      }
+      const auto source = container == "shards"     ? ShardSource(paths)
+                          : container == "tfrecord" ? TfRecordSource(paths)
+                          : container == "parquet"
+                              ? ParquetSource(paths)
+                              : FolderSource(ParentFolder(paths[0]));
+      ASSERT_TRUE(source.ok()) << source.status();
+      ASSERT_EQ((*source)->size(), 260);
+      ReadBuffer buffer;
+      for (int i = 0; i < 260; ++i) {
+        const auto bytes = (*source)->Read(i, &buffer);
+        ASSERT_TRUE(bytes.ok()) << bytes.status();
+        if (container == "arrays") {
+          const auto image = DecodeImage(images[i]);
+          EXPECT_EQ(
+              ViewNpy(*bytes)->data,
+              absl::string_view(reinterpret_cast<const char*>(image->data()),
+                                image->size_bytes()));
+        } else {
+          EXPECT_EQ(*bytes, images[i]) << container << again << i;
+        }
+      }
+      // What is there is kept.
+      if (container == "tfrecord" && !again) {
+        ASSERT_EQ(paths.size(), 2);
+        ASSERT_EQ(unlink(paths[1].c_str()), 0);
+      }
+    }
+  }
+}
+
+TEST(FileSetsTest, ContainersSayWhatTheyCannotHave) {
+  const std::string cache = NewFolder("containers_of_arrays");
+  const std::string folder = NewFolder("odd");
+  Write(folder + "/a.npy", "array");
+  const auto set = ListFolder(folder, {"npy"}, 0);
+  EXPECT_THAT(
+      WriteContainer(*set, "parquet", cache, nullptr).status().message(),
+      HasSubstr("a.npy: is an array; parquet has encoded images here"));
+  EXPECT_THAT(WriteContainer(*set, "zip", cache, nullptr).status().message(),
+              HasSubstr("zip"));
+  FileSet shards;
+  shards.source = "shards";
+  EXPECT_THAT(
+      WriteContainer(shards, "files", cache, nullptr).status().message(),
+      HasSubstr("not from shards"));
 }
 
 class InputCorporaTest : public testing::Test {

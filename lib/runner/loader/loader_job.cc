@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
@@ -124,8 +125,17 @@ absl::StatusOr<LoaderSpec> LoaderSpecOfJob(const Catalogue& catalogue,
   RETURN_IF_ERROR(settings.TakeInt("prefetch", 1, &spec.prefetch));
   RETURN_IF_ERROR(settings.TakeBool("persistent_workers", &spec.persistent));
   RETURN_IF_ERROR(settings.TakeBool("pin_memory", &spec.pin_memory));
+  const std::string container = ContainerOf(job);
+  if (!container.empty() &&
+      (spec.source == "corpus" || !Contains(ContainerNames(), container))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "setting ", kContainerSetting, ": \"", container,
+        "\" is not possible in scope ", job.scope(), "; use ",
+        absl::StrJoin(ContainerNames(), ", "), " in one that decodes"));
+  }
   spec.settings = settings.rest();
-  for (const char* ours : {"min_time", "min_batches", "sample_ratio"}) {
+  for (const char* ours :
+       {"min_time", "min_batches", "sample_ratio", kContainerSetting}) {
     spec.settings.erase(ours);
   }
   return spec;
@@ -146,6 +156,15 @@ absl::StatusOr<EpochPolicy> EpochPolicyOfJob(const Job& job) {
 
 namespace {
 
+constexpr char kObjects[] = "objects";
+constexpr char kHttp[] = "http";
+constexpr char kHttpObjects[] = "objects by http";
+
+bool ReadsObjects(const Catalogue& catalogue, const Job& job) {
+  const Library* library = catalogue.FindLibrary(job.library());
+  return library != nullptr && library->reads_objects();
+}
+
 bool WantsShards(const Catalogue& catalogue, const Job& job) {
   const Library* library = catalogue.FindLibrary(job.library());
   return library != nullptr && library->loader_source() == "shards";
@@ -161,22 +180,27 @@ absl::StatusOr<int64_t> ItemsOfEpoch(const Job& job, int64_t items) {
 }  // namespace
 
 LoaderInputs::LoaderInputs(const Catalogue& catalogue, std::string dataset,
-                           RemoteData* remote, InputCorpora* corpora,
-                           FileProgress progress)
+                           RemoteData* remote,
+                           const OpenRemoteData& open_remote,
+                           InputCorpora* corpora, FileProgress progress)
     : catalogue_(catalogue),
       dataset_(std::move(dataset)),
       remote_(remote),
+      open_remote_(open_remote),
       corpora_(corpora),
       progress_(std::move(progress)) {}
 
-LoaderInputs::Kind LoaderInputs::KindOf(const Job& job) const {
-  if (remote_ != nullptr && !NeedsLocalData(catalogue_, job))
-    return Kind::kObjects;
-  return WantsShards(catalogue_, job) ? Kind::kShards : Kind::kFiles;
+std::string LoaderInputs::KindOf(const Job& job) const {
+  const std::string container = ContainerOf(job);
+  if (container == kHttp && ReadsObjects(catalogue_, job)) return kHttpObjects;
+  if (!container.empty()) return container;
+  if (remote_ != nullptr && !NeedsLocalData(catalogue_, job)) return kObjects;
+  return WantsShards(catalogue_, job) ? "shards" : "files";
 }
 
-absl::StatusOr<FileSet> LoaderInputs::Files(const Job& job, Kind kind) const {
-  if (kind == Kind::kObjects) {
+absl::StatusOr<FileSet> LoaderInputs::Files(const Job& job,
+                                            const std::string& kind) const {
+  if (kind == kObjects) {
     return remote_->Objects(ItemEndings(catalogue_, job), job.num_items());
   }
   const std::string dataset = dataset_.empty() ? job.dataset() : dataset_;
@@ -193,14 +217,21 @@ absl::StatusOr<FileSet> LoaderInputs::Files(const Job& job, Kind kind) const {
 }
 
 absl::StatusOr<const LoaderInputs::Loaded*> LoaderInputs::Load(const Job& job) {
-  const Kind kind = KindOf(job);
+  const std::string kind = KindOf(job);
   std::unique_ptr<Loaded>& known =
       loaded_[{job.dataset(), job.num_items(), kind}];
   if (known != nullptr) return known.get();
   auto loaded = std::make_unique<Loaded>();
   ASSIGN_OR_RETURN(loaded->files, Files(job, kind));
   loaded->opened = loaded->files;
-  if (kind == Kind::kShards) {
+  loaded->remote = remote_;
+  if (ContainerOf(job) == kHttp) {
+    RETURN_IF_ERROR(Serve(job, loaded.get()));
+  } else if (!ContainerOf(job).empty()) {
+    ASSIGN_OR_RETURN(const std::string cache, CacheFolder());
+    ASSIGN_OR_RETURN(loaded->opened,
+                     WriteContainer(loaded->files, kind, cache, progress_));
+  } else if (kind == "shards") {
     ASSIGN_OR_RETURN(const std::string cache, CacheFolder());
     ASSIGN_OR_RETURN(loaded->opened,
                      WriteShards(loaded->files, cache, progress_));
@@ -210,14 +241,56 @@ absl::StatusOr<const LoaderInputs::Loaded*> LoaderInputs::Load(const Job& job) {
   loaded->dataset.set_files(static_cast<int64_t>(loaded->opened.files.size()));
   int64_t bytes = 0;
   for (const SourceFile& file : loaded->opened.files) {
-    loaded->paths.push_back(file.path);
+    // Files of a server are in its page cache.
+    if (ContainerOf(job) != kHttp) loaded->paths.push_back(file.path);
     bytes += file.bytes;
   }
   loaded->dataset.set_bytes(bytes);
   // Files are in the page cache unless rows say otherwise.
-  if (kind != Kind::kObjects) RETURN_IF_ERROR(ReadPages(loaded->paths));
+  if (kind != kObjects) RETURN_IF_ERROR(ReadPages(loaded->paths));
   known = std::move(loaded);
   return known.get();
+}
+
+absl::Status LoaderInputs::Serve(const Job& job, Loaded* loaded) {
+  ASSIGN_OR_RETURN(const std::string cache, CacheFolder());
+  ASSIGN_OR_RETURN(FileSet shards,
+                   WriteContainer(loaded->files, "shards", cache, progress_));
+  std::vector<std::string> names;
+  std::vector<std::string> paths;
+  for (const SourceFile& file : shards.files) {
+    names.push_back(BaseName(file.path));
+    paths.push_back(file.path);
+  }
+  RETURN_IF_ERROR(ReadPages(paths));
+  const std::string folder = ParentFolder(paths[0]);
+  std::unique_ptr<TinyServer>& server = servers_[folder];
+  if (server == nullptr) {
+    server = std::make_unique<TinyServer>(ServeFolder(folder));
+  }
+  if (!ReadsObjects(catalogue_, job)) {
+    for (SourceFile& file : shards.files) {
+      file.path = absl::StrCat(server->url(), "/", BaseName(file.path));
+    }
+    loaded->opened = std::move(shards);
+    return absl::OkStatus();
+  }
+  if (!open_remote_) {
+    return absl::InvalidArgumentError("this program opens no stores");
+  }
+  ASSIGN_OR_RETURN(
+      loaded->own_remote,
+      open_remote_(
+          absl::StrCat(server->url(), "/",
+                       names.size() == 1
+                           ? names[0]
+                           : absl::StrCat("{", absl::StrJoin(names, ","), "}")),
+          [](const std::string&) {}));
+  loaded->remote = loaded->own_remote.get();
+  ASSIGN_OR_RETURN(
+      loaded->opened,
+      loaded->remote->Objects(ItemEndings(catalogue_, job), job.num_items()));
+  return absl::OkStatus();
 }
 
 std::string LoaderInputs::FolderOf(
@@ -263,9 +336,9 @@ absl::StatusOr<LoaderInputs::Input> LoaderInputs::Get(const Job& job) {
   input.source = loaded->opened.source;
   input.dataset = loaded->dataset;
   input.files = &loaded->files;
-  if (input.source == "objects") {
-    input.remote = remote_;
-  } else {
+  if (input.source == kObjects) {
+    input.remote = loaded->remote;
+  } else if (!loaded->paths.empty()) {
     input.paths = &loaded->paths;
     input.folder = FolderOf(loaded->paths);
   }
@@ -286,8 +359,8 @@ absl::StatusOr<LoaderSpec> LoaderSpecOfInput(const Catalogue& catalogue,
 absl::StatusOr<std::string> ItemBytes(const LoaderInputs::Input& input,
                                       int64_t i) {
   const SourceFile& file = input.files->files[i];
-  return input.remote != nullptr ? input.remote->Read(file)
-                                 : ReadFile(file.path);
+  // Items that were put into a container are read from their files.
+  return file.part.has_value() ? input.remote->Read(file) : ReadFile(file.path);
 }
 
 absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,

@@ -15,6 +15,7 @@
 #include "lib/reference/pixels.h"
 #include "lib/runner/data/input_corpora.h"
 #include "lib/runner/data/remote_data.h"
+#include "lib/storage/http/tiny_server.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
@@ -44,16 +45,17 @@ class LoaderInputs {
   struct Input {
     // Descriptor for a worker. Owned by this class.
     int fd = -1;
-    // `corpus`, `files`, `shards` or `objects`.
+    // `corpus`, `files`, `shards`, `tfrecord`, `parquet` or `objects`.
     std::string source;
     // Number of items per epoch.
     int64_t items = 0;
     Dataset dataset;
     // Set for `corpus`, and for clips.
     InputCorpora::Input decoded;
-    // Set for the other sources: what is read, before it was put into shards.
+    // Set for the other sources: what is read, before it was put into shards or
+    // another container.
     const FileSet* files = nullptr;
-    // The files that are opened. Null for objects.
+    // The files that are opened. Null for objects and files of a web server.
     const std::vector<std::string>* paths = nullptr;
     // The store, for objects.
     RemoteData* remote = nullptr;
@@ -62,10 +64,10 @@ class LoaderInputs {
   };
 
   // `dataset` is as in InputCorpora. A null `remote` means that there is no
-  // store. All outlive this.
+  // store. `open_remote` is for the container `http`. All outlive this.
   LoaderInputs(const Catalogue& catalogue, std::string dataset,
-               RemoteData* remote, InputCorpora* corpora,
-               FileProgress progress);
+               RemoteData* remote, const OpenRemoteData& open_remote,
+               InputCorpora* corpora, FileProgress progress);
 
   // Loads, lists or writes the input on first use, and reads files into the
   // page cache. InvalidArgument when there are fewer items than the job asks
@@ -73,17 +75,24 @@ class LoaderInputs {
   absl::StatusOr<Input> Get(const Job& job);
 
  private:
-  enum class Kind { kFiles, kShards, kObjects };
   struct Loaded {
     FileSet files;
     FileSet opened;
     std::vector<std::string> paths;
     UniqueFd list;
     Dataset dataset;
+    // The store, for objects.
+    RemoteData* remote = nullptr;
+    std::unique_ptr<RemoteData> own_remote;
   };
 
-  Kind KindOf(const Job& job) const;
-  absl::StatusOr<FileSet> Files(const Job& job, Kind kind) const;
+  // The job's container, or what its library reads: `files`, `shards` or
+  // `objects`.
+  std::string KindOf(const Job& job) const;
+  absl::StatusOr<FileSet> Files(const Job& job, const std::string& kind) const;
+  // Puts the files of `loaded` behind a web server of this process: as shards,
+  // or as objects for a library that reads these.
+  absl::Status Serve(const Job& job, Loaded* loaded);
   absl::StatusOr<Input> GetClips(const Job& job);
   // The folder of the data set that has these files.
   std::string FolderOf(const std::vector<std::string>& paths) const;
@@ -92,11 +101,15 @@ class LoaderInputs {
   const Catalogue& catalogue_;
   const std::string dataset_;
   RemoteData* const remote_;
+  const OpenRemoteData& open_remote_;
   InputCorpora* const corpora_;
   const FileProgress progress_;
   // Keyed by data set, number of items, and kind.
-  std::map<std::tuple<std::string, int64_t, Kind>, std::unique_ptr<Loaded>>
+  std::map<std::tuple<std::string, int64_t, std::string>,
+           std::unique_ptr<Loaded>>
       loaded_;
+  // By folder.
+  std::map<std::string, std::unique_ptr<TinyServer>> servers_;
   // Keyed by the run's list of files with clips.
   std::map<const void*, std::vector<std::string>> clip_paths_;
 };

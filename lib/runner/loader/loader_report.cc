@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -10,9 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "lib/catalogue/catalogue.h"
 #include "lib/draw/text.h"
 #include "lib/records/loader.pb.h"
 #include "lib/runner/loader/loader_row.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -318,6 +322,151 @@ std::string SweepSummary(const std::vector<Row>& rows) {
   for (const Group& group : GroupRows(rows)) {
     const std::vector<Point> points = PointsOf(group);
     if (points.size() > 1) absl::StrAppend(&text, TextOf(group, points));
+  }
+  return text;
+}
+
+namespace {
+
+// The rows of a loader on a container, by run. A later attempt replaces an
+// earlier one.
+using Runs = std::map<int, Row>;
+
+// What is compared in one table.
+struct ContainerGroup {
+  std::string title;
+  // By container, in the order of the names, and by library.
+  std::map<std::pair<size_t, std::string>, Runs> cells;
+  // Containers by library and reason.
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>>
+      missing;
+};
+
+std::string ContainerOfRow(const Row& row) {
+  const auto found = row.settings().find(kContainerSetting);
+  return found == row.settings().end() ? "" : found->second;
+}
+
+std::string TitleOf(const Row& row) {
+  std::vector<std::string> parts = {
+      row.transform(), absl::StrCat("workers=", row.workers()),
+      absl::StrCat("batch_size=", row.batch_size())};
+  const std::map<std::string, std::string> settings(row.settings().begin(),
+                                                    row.settings().end());
+  for (const auto& [name, value] : settings) {
+    if (name == kContainerSetting) continue;
+    parts.push_back(absl::StrCat(name, "=", value));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+std::vector<ContainerGroup> GroupByContainer(const std::vector<Row>& rows) {
+  std::vector<ContainerGroup> groups;
+  std::map<std::string, size_t> known;
+  const std::vector<std::string>& names = ContainerNames();
+  for (const Row& row : rows) {
+    const std::string container = ContainerOfRow(row);
+    if (container.empty()) continue;
+    const std::string title = TitleOf(row);
+    const auto [entry, is_new] = known.emplace(title, groups.size());
+    if (is_new) groups.emplace_back().title = title;
+    ContainerGroup& group = groups[entry->second];
+    if (row.status() == "ok") {
+      const size_t place =
+          std::find(names.begin(), names.end(), container) - names.begin();
+      group.cells[{place, row.library()}][row.run_index()] = row;
+      continue;
+    }
+    std::vector<std::string>& containers =
+        group.missing[{row.library(), row.reason()}];
+    if (std::find(containers.begin(), containers.end(), container) ==
+        containers.end()) {
+      containers.push_back(container);
+    }
+  }
+  return groups;
+}
+
+// The median with its interval, if there is one.
+std::string MedianText(std::vector<double> values) {
+  if (values.empty()) return "";
+  const Summary summary = Summarize(absl::MakeSpan(values));
+  std::string text = SignificantText(summary.median);
+  if (summary.interval.has_value()) {
+    absl::StrAppend(&text, " [", SignificantText(summary.interval->low), ", ",
+                    SignificantText(summary.interval->high), "]");
+  }
+  return text;
+}
+
+std::vector<double> ValuesOf(const Runs& runs,
+                             const std::function<double(const Row&)>& value) {
+  std::vector<double> values;
+  for (const auto& run : runs) values.push_back(value(run.second));
+  return values;
+}
+
+std::vector<std::string> ContainerCells(const std::string& container,
+                                        const std::string& library,
+                                        const Runs& runs, const Runs& base) {
+  std::vector<double> ratios;
+  for (const auto& [index, row] : runs) {
+    const auto other = base.find(index);
+    if (other == base.end()) continue;
+    ratios.push_back(row.throughput() / other->second.throughput());
+  }
+  const auto median = [&](const std::function<double(const Row&)>& value) {
+    return SignificantText(Median(ValuesOf(runs, value)));
+  };
+  const Row& first = runs.begin()->second;
+  const std::vector<double> memory =
+      ValuesOf(runs, [](const Row& row) { return row.rss_peak_bytes() / 1e6; });
+  return {container,
+          library,
+          MedianText(
+              ValuesOf(runs, [](const Row& row) { return row.throughput(); })),
+          MedianText(std::move(ratios)),
+          median([](const Row& row) { return row.loader().first_batch_s(); }),
+          SignificantText(*std::max_element(memory.begin(), memory.end())),
+          SignificantText(first.dataset().bytes() / 1e6),
+          median([](const Row& row) {
+            return row.loader().bytes_in() / 1e6 /
+                   std::max(row.loader().epochs(), 1);
+          }),
+          first.loader().has_random_item_s() ? median([](const Row& row) {
+            return 1e3 * row.loader().random_item_s();
+          })
+                                             : "no"};
+}
+
+std::string TextOf(const ContainerGroup& group) {
+  const Align right = Align::kRight;
+  Table table({"container", "loader", "images/s [95%]",
+               "/ native on files [95%]", "first batch s", "PSS MB", "size MB",
+               "read MB per epoch", "random item ms"},
+              {Align::kLeft, Align::kLeft, right, right, right, right, right,
+               right, right});
+  const auto base = group.cells.find({0, "native"});
+  for (const auto& [key, runs] : group.cells) {
+    table.AddRow(
+        ContainerCells(ContainerOfRow(runs.begin()->second), key.second, runs,
+                       base == group.cells.end() ? Runs() : base->second));
+  }
+  std::string text = absl::StrCat(group.title, "\n");
+  if (!table.empty()) absl::StrAppend(&text, table.ToText());
+  for (const auto& [key, containers] : group.missing) {
+    absl::StrAppend(&text, "not measured: ", key.first, " on ",
+                    absl::StrJoin(containers, ", "), ": ", key.second, "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ContainersText(const std::vector<Row>& rows) {
+  std::string text;
+  for (const ContainerGroup& group : GroupByContainer(rows)) {
+    absl::StrAppend(&text, TextOf(group));
   }
   return text;
 }

@@ -19,6 +19,12 @@ std::string UtilisationText(const Row& row);
 // Items that were left out, and the first of them. Empty without any.
 std::string FaultsText(const Row& row);
 
+// For rows with the setting `container`: a table per recipe of containers and
+// loaders, with speed, memory, bytes and random access, and under it what was
+// not measured and why. Ratios are to `native` on `files` in the same run, and
+// are missing without it. Empty when no row has the setting.
+std::string ContainersText(const std::vector<Row>& rows);
+
 // For each loader and recipe whose rows differ in their settings: the best
 // setting, the smallest within 3% of it (fewest workers, then least memory in
 // batches), what each worker adds, and a sentence with a recommendation. Empty

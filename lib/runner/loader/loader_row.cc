@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/base/split_mix64.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/gpu.h"
 #include "lib/measure/measure_run.h"
@@ -128,6 +132,25 @@ absl::StatusOr<Preflight> PreflightOfLoader(const PreflightPolicy& policy,
   return preflight;
 }
 
+absl::StatusOr<double> RandomItemSeconds(
+    int64_t items, uint64_t seed,
+    const std::function<absl::StatusOr<EpochReply>(const EpochCommand&)>& run) {
+  constexpr int kCounted = 16;
+  SplitMix64 random(seed);
+  std::vector<double> seconds;
+  for (int i = 0; i < 2 * kCounted; ++i) {
+    EpochCommand command;
+    command.seed = seed + i;
+    // Not the first item, where every loader can begin.
+    const uint64_t others = std::max<int64_t>(items - 1, 1);
+    command.first = static_cast<int64_t>(1 + random.Next() % others);
+    command.count = 1;
+    ASSIGN_OR_RETURN(const EpochReply epoch, run(command));
+    if (i >= kCounted) seconds.push_back(epoch.first_batch_s());
+  }
+  return Summarize(absl::MakeSpan(seconds)).median;
+}
+
 void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
                int processors, double step_s, Row* row) {
   const EpochReply sum = Sum(epochs);
@@ -172,6 +195,18 @@ void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
   const double threads = static_cast<double>(sum.sync_threads()) / count;
   loader->set_sync_overhead(
       std::min(sum.sync_s() / (threads * sum.elapsed_s()), 1.0));
+}
+
+std::unique_ptr<GpuWatch> WatchGpu(const Job& job) {
+  const std::optional<unsigned> index =
+      FirstVisibleGpu(std::getenv("CUDA_VISIBLE_DEVICES"));
+  if (job.device() != "cuda" || job.hardware_class() == "host_cpu" ||
+      !index.has_value()) {
+    return nullptr;
+  }
+  absl::StatusOr<std::unique_ptr<GpuWatch>> watch =
+      GpuWatch::Start(NvmlLibraries(), *index);
+  return watch.ok() ? *std::move(watch) : nullptr;
 }
 
 void SetGpuUsage(const GpuUsage& usage, Row* row) {

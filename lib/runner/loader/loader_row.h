@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "lib/machine/gpu.h"
 #include "lib/measure/measure_run.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
@@ -34,11 +36,22 @@ absl::StatusOr<Preflight> PreflightOfLoader(const PreflightPolicy& policy,
                                             const LoaderSpec& spec,
                                             int64_t items, const RunEpoch& run);
 
+// Seconds from asking for one item to having it: the median over random items,
+// after some that do not count. `run` runs an epoch of a loader of `items`
+// items without workers and with batches of one. Fails as `run` does.
+absl::StatusOr<double> RandomItemSeconds(
+    int64_t items, uint64_t seed,
+    const std::function<absl::StatusOr<EpochReply>(const EpochCommand&)>& run);
+
 // Sets what the epochs of one run say: status, timing, samples per batch, and
 // `loader`. `processors` is the number of usable ones, `step_s` the training
 // step that was played. REQUIRES: at least one epoch.
 void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
                int processors, double step_s, Row* row);
+
+// Null if the job has no GPU or the driver reports nothing; rows then lack its
+// usage.
+std::unique_ptr<GpuWatch> WatchGpu(const Job& job);
 
 // Sets how busy the GPU was while the epochs ran.
 void SetGpuUsage(const GpuUsage& usage, Row* row);

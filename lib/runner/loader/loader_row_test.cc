@@ -20,6 +20,7 @@ namespace feedrate {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -515,6 +516,67 @@ TEST(SweepSummaryTest, WithoutASweepThereIsNothingToSay) {
   Row failed = RowOf(2, 2, 0);
   failed.set_status("failed");
   EXPECT_EQ(SweepSummary({RowOf(1, 2, 500), failed}), "");
+}
+
+Row RowOn(const std::string& container, const std::string& library,
+          double throughput, int run_index) {
+  Row row = RowOf(2, 2, throughput, run_index);
+  row.set_library(library);
+  (*row.mutable_settings())["container"] = container;
+  row.set_rss_peak_bytes(100000000 + run_index);
+  row.mutable_dataset()->set_bytes(50000000);
+  row.mutable_loader()->set_epochs(2);
+  row.mutable_loader()->set_bytes_in(104000000);
+  row.mutable_loader()->set_first_batch_s(0.25);
+  return row;
+}
+
+TEST(ContainersTextTest, ComparesWithNativeOnFilesRunByRun) {
+  std::vector<Row> rows;
+  for (int run = 0; run < 3; ++run) {
+    rows.push_back(RowOn("tfrecord", "tfdata", 500 + 100 * run, run));
+    rows.push_back(RowOn("files", "native", 1000 + 200 * run, run));
+    rows[rows.size() - 1].mutable_loader()->set_random_item_s(0.0015);
+  }
+  for (const char* container : {"files", "parquet"}) {
+    Row row = RowOn(container, "webdataset", 0, 0);
+    row.set_status("unsupported");
+    row.set_reason("reads only shards here");
+    rows.push_back(row);
+  }
+  const std::string text = ContainersText(rows);
+  EXPECT_THAT(text, HasSubstr("HorizontalFlip, workers=2, batch_size=256"));
+  EXPECT_THAT(text, ContainsRegex("files +native +1,200 \\[.*\\] +1\\.00 "
+                                  "\\[1\\.00, 1\\.00\\] +0\\.250 +100 +50\\.0 "
+                                  "+52\\.0 +1\\.50\n"));
+  EXPECT_THAT(text, ContainsRegex("tfrecord +tfdata +600 \\[.*\\] +0\\.500 "
+                                  "\\[0\\.500, 0\\.500\\] .* no\n"));
+  EXPECT_LT(text.find("files "), text.find("tfrecord "));
+  EXPECT_THAT(text, HasSubstr("not measured: webdataset on files, parquet: "
+                              "reads only shards here\n"));
+  EXPECT_EQ(ContainersText({RowOf(1, 2, 500)}), "");
+}
+
+TEST(RandomItemTest, IsTheMedianWithoutTheWarmUp) {
+  int64_t calls = 0;
+  const auto seconds = RandomItemSeconds(
+      10, 7, [&](const EpochCommand& command) -> absl::StatusOr<EpochReply> {
+        EXPECT_GE(command.first, 1);
+        EXPECT_LT(command.first, 10);
+        EXPECT_EQ(command.count, 1);
+        EpochReply reply;
+        reply.set_first_batch_s(++calls <= 16 ? 100 : calls);
+        return reply;
+      });
+  ASSERT_TRUE(seconds.ok()) << seconds.status();
+  EXPECT_EQ(*seconds, (24 + 25) / 2.0);
+  EXPECT_EQ(RandomItemSeconds(10, 7,
+                              [](const EpochCommand&) {
+                                return absl::StatusOr<EpochReply>(
+                                    absl::UnknownError("no"));
+                              })
+                .status(),
+            absl::UnknownError("no"));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -55,20 +54,6 @@ constexpr double kLimitS = 0.6;
 // Memory of a loader besides its batches.
 constexpr int64_t kLoaderBytes = int64_t{512} << 20;
 
-// Null if the job has no GPU or the driver reports nothing; rows then lack its
-// usage.
-std::unique_ptr<GpuWatch> WatchGpu(const Job& job) {
-  const std::optional<unsigned> index =
-      FirstVisibleGpu(std::getenv("CUDA_VISIBLE_DEVICES"));
-  if (job.device() != "cuda" || job.hardware_class() == "host_cpu" ||
-      !index.has_value()) {
-    return nullptr;
-  }
-  absl::StatusOr<std::unique_ptr<GpuWatch>> watch =
-      GpuWatch::Start(NvmlLibraries(), *index);
-  return watch.ok() ? *std::move(watch) : nullptr;
-}
-
 class LoaderWork : public JobWork {
  public:
   // All outlive this object.
@@ -107,12 +92,15 @@ class LoaderWork : public JobWork {
   absl::Status CompareWithOneWorker();
   absl::Status CompareWithOneConnection();
   absl::Status TryAblations();
+  // Measures the time from asking for one item to having it, for jobs with a
+  // container. A loader that begins only at the start of its data has none.
+  absl::Status TryRandomItems();
   // Measures the limits of the GPU, for our own loaders.
   absl::Status MeasureDevice();
   absl::StatusOr<DeviceLimits> AskForDeviceLimits() const;
-  // Runs epochs until the job's minima are reached.
-  absl::StatusOr<std::vector<EpochReply>> RunEpochs(uint64_t seed,
-                                                    Cache* cache);
+  // Runs epochs until the job's minima are reached. Adds what was read.
+  absl::StatusOr<std::vector<EpochReply>> RunEpochs(uint64_t seed, Cache* cache,
+                                                    ReadBytes* read);
   // Seconds until half of an epoch is done, approximately.
   double HalfOfEpoch() const;
   void AddLimit(Row* row) const;
@@ -146,6 +134,8 @@ class LoaderWork : public JobWork {
   std::optional<double> one_connection_mb_per_s_;
   std::vector<LoaderTrials> trials_;
   bool asked_for_limits_ = false;
+  bool tried_random_items_ = false;
+  std::optional<double> random_item_s_;
   std::optional<DeviceLimits> device_limits_;
 };
 
@@ -303,6 +293,31 @@ absl::Status LoaderWork::TryAblations() {
   return absl::OkStatus();
 }
 
+absl::Status LoaderWork::TryRandomItems() {
+  tried_random_items_ = true;
+  LoaderSpec spec = spec_;
+  spec.workers = 0;
+  spec.prefetch = 1;
+  spec.persistent = false;
+  spec.batch_size = 1;
+  PrepareReply reply;
+  ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> child,
+                   Spawn(spec, &reply));
+  const absl::StatusOr<double> seconds = RandomItemSeconds(
+      input_.items, SeedOfRun(job_, 0), [&](const EpochCommand& command) {
+        return child->Epoch(command, spec.batch_size,
+                            absl::Seconds(policy_.warm_up.hang_s));
+      });
+  if (absl::IsUnknown(seconds.status())) {
+    context_.warn(
+        absl::StrCat(job_.library(), " on ", ContainerOf(job_),
+                     ": no random access: ", seconds.status().message()));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(random_item_s_, seconds);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<DeviceLimits> LoaderWork::AskForDeviceLimits() const {
   LoaderSpec spec = spec_;
   spec.ablation = kDeviceLimits;
@@ -357,30 +372,36 @@ absl::Status LoaderWork::WarmUp() {
   if (options_.diagnose && trials_.empty()) {
     RETURN_IF_ERROR(TryAblations());
   }
+  if (!ContainerOf(job_).empty() && !tried_random_items_) {
+    RETURN_IF_ERROR(TryRandomItems());
+  }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
-                                                              Cache* cache) {
+                                                              Cache* cache,
+                                                              ReadBytes* read) {
   std::vector<EpochReply> epochs;
   double elapsed_s = 0;
   int64_t batches = 0;
   const pid_t pid = static_cast<pid_t>(child_->pid());
-  int64_t bytes_read = 0;
   while (epochs.empty() || elapsed_s < epochs_.min_time_s ||
          batches < epochs_.min_batches) {
     if (input_.paths != nullptr) {
       RETURN_IF_ERROR(LookAtPages(*input_.paths, options_.cold, cache));
     }
-    const std::optional<int64_t> before = TreeReadBytes(Root(), pid);
+    const std::optional<ReadBytes> before = TreeReadBytes(Root(), pid);
     {
       const TimeAccount::Entry entry(context_.account, Spending::kTimed);
       ASSIGN_OR_RETURN(epochs.emplace_back(),
                        Epoch(child_.get(), input_.items, seed + epochs.size(),
                              0, options_.consumer_s));
     }
-    const std::optional<int64_t> after = TreeReadBytes(Root(), pid);
-    bytes_read += std::max<int64_t>(after.value_or(0) - before.value_or(0), 0);
+    const std::optional<ReadBytes> after = TreeReadBytes(Root(), pid);
+    if (before.has_value() && after.has_value()) {
+      read->device += std::max<int64_t>(after->device - before->device, 0);
+      read->calls += std::max<int64_t>(after->calls - before->calls, 0);
+    }
     const EpochReply& epoch = epochs.back();
     if (epoch.items() == 0) {
       return absl::UnknownError(absl::StrCat(
@@ -394,7 +415,7 @@ absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
     elapsed_s += epoch.elapsed_s();
     batches += epoch.batches();
   }
-  cache->set_bytes_read(bytes_read);
+  cache->set_bytes_read(read->device);
   return epochs;
 }
 
@@ -489,16 +510,22 @@ void LoaderWork::AddComparisons(const std::vector<EpochReply>& epochs,
 
 absl::Status LoaderWork::Measure(int run_index, Row* row) {
   Cache cache;
+  ReadBytes read;
   TreeWatch memory(static_cast<pid_t>(child_->server_pid()),
                    static_cast<pid_t>(child_->pid()), HalfOfEpoch());
   const std::unique_ptr<GpuWatch> gpu = WatchGpu(job_);
   NoiseCounters before = subject_->Count();
   ASSIGN_OR_RETURN(const std::vector<EpochReply> epochs,
-                   RunEpochs(SeedOfRun(job_, run_index), &cache));
+                   RunEpochs(SeedOfRun(job_, run_index), &cache, &read));
   NoiseCounters after = subject_->Count();
   const std::optional<int64_t> peak_bytes = memory.Stop();
   SetEpochs(epochs, spec_, UsableProcessors(), options_.consumer_s, row);
   SetStorage(epochs, spec_, one_connection_mb_per_s_, row);
+  row->mutable_loader()->set_bytes_in(
+      std::max({read.device, read.calls, row->storage().bytes()}));
+  if (random_item_s_.has_value()) {
+    row->mutable_loader()->set_random_item_s(*random_item_s_);
+  }
   if (gpu != nullptr) SetGpuUsage(gpu->Stop(), row);
   SetEnergy(EnergyBetween(before.energy, after.energy), row);
   // Which of a loader's own processes and threads waited for which is unknown.
@@ -539,8 +566,8 @@ class LoaderMode : public JobMode {
     if (inputs_ == nullptr) {
       const auto progress = inputs.progress;
       inputs_ = std::make_unique<LoaderInputs>(
-          inputs.catalogue, inputs.dataset, inputs.remote, inputs.corpora,
-          [progress](int64_t done, int64_t total) {
+          inputs.catalogue, inputs.dataset, inputs.remote, options_.open_remote,
+          inputs.corpora, [progress](int64_t done, int64_t total) {
             progress("images", done, total);
           });
     }

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "lib/records/worker.pb.h"
 #include "lib/runner/core/job_mode.h"
+#include "lib/runner/data/remote_data.h"
 #include "lib/worker/child.h"
 #include "lib/worker/loader_message.h"
 
@@ -28,6 +29,8 @@ struct LoaderOptions {
   bool connection_efficiency = true;
   // For audits: seconds of epochs in which the memory is watched.
   double soak_s = 0;
+  // Opens stores, for the container `http`. May be null where there is none.
+  OpenRemoteData open_remote;
 };
 
 // A process that is ready to run epochs of `spec` for `job`. `fd` is its input.

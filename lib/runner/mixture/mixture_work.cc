@@ -235,16 +235,18 @@ absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
   Cache cache;
   RETURN_IF_ERROR(LookAtPages(input_->paths, options_.cold, &cache));
   const pid_t pid = static_cast<pid_t>(child_->pid());
-  const std::optional<int64_t> read_before = TreeReadBytes(Root(), pid);
+  const std::optional<ReadBytes> read_before = TreeReadBytes(Root(), pid);
   TreeWatch memory(static_cast<pid_t>(child_->server_pid()), pid, kFirstLookS);
   NoiseCounters before = subject_->Count();
   ASSIGN_OR_RETURN(const EpochReply reply,
                    RunEpoch(SeedOfRun(job_, run_index)));
   NoiseCounters after = subject_->Count();
   const std::optional<int64_t> peak_bytes = memory.Stop();
-  const std::optional<int64_t> read_after = TreeReadBytes(Root(), pid);
-  cache.set_bytes_read(
-      std::max<int64_t>(read_after.value_or(0) - read_before.value_or(0), 0));
+  const std::optional<ReadBytes> read_after = TreeReadBytes(Root(), pid);
+  if (read_before.has_value() && read_after.has_value()) {
+    cache.set_bytes_read(
+        std::max<int64_t>(read_after->device - read_before->device, 0));
+  }
   std::vector<Batch> batches =
       BatchesOf(reply, input_->sources, settings_.warmup);
   SetMixture(reply, batches, input_->sources, settings_, row);
