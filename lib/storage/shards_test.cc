@@ -1,3 +1,4 @@
+#include "lib/base/files.h"
 #include "lib/storage/shards.h"
 
 #include <cstdlib>
