@@ -1,4 +1,3 @@
-#include "lib/base/files.h"
 #include "lib/storage/shards.h"
 
 #include <cstdlib>
@@ -7,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/files.h"
 #include "lib/storage/checksum.h"
 
 namespace feedrate {
