@@ -194,8 +194,10 @@ absl::StatusOr<EpochReply> LoaderWork::Epoch(MeasuredChild* child,
 
 absl::StatusOr<Preflight> LoaderWork::LookAhead() {
   PreflightPolicy policy = policy_.preflight;
-  // The distance of a store does not count against the transform.
-  if (input_.remote != nullptr) policy.slow_skip = false;
+  // The distance of a store or server does not count against the transform.
+  if (input_.source != "corpus" && input_.paths == nullptr) {
+    policy.slow_skip = false;
+  }
   return PreflightOfLoader(
       policy, spec_, input_.items, [this](int64_t count, double limit_s) {
         return Epoch(child_.get(), count, SeedOfRun(job_, 0), limit_s,
