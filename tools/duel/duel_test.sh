@@ -186,11 +186,13 @@ done
 pid=$!
 for _ in {1..4000}; do
   if [[ $(wc -l <"$tmp/out") -ge 6 ]]; then break; fi
+  kill -0 "$pid" 2>/dev/null || break
   sleep 0.05
 done
 kill -INT "$pid"
 wait "$pid"
-[[ $? -eq 130 ]] || fail "Ctrl-C is not exit 130"
+code=$?
+[[ $code -eq 130 ]] || fail "Ctrl-C is exit $code, not 130: $(tail -n 3 "$tmp/err")"
 whole_lines interrupted
 [[ $(count '"record":"row"') -ge 2 ]] || fail "no rows before Ctrl-C"
 
