@@ -60,6 +60,12 @@ std::string CanonicalParameters(const Implementation& implementation);
 // read, and its values in the order of tables: docs/pipeline.md.
 inline constexpr char kContainerSetting[] = "container";
 const std::vector<std::string>& ContainerNames();
+// That setting of a job or a row. Empty if it has none.
+template <typename JobOrRow>
+std::string ContainerOf(const JobOrRow& record) {
+  const auto found = record.settings().find(kContainerSetting);
+  return found == record.settings().end() ? "" : found->second;
+}
 // Why the loader of `library` is not run on `container`. Empty if it is.
 std::string WhyNotContainer(const Library& library,
                             absl::string_view container);

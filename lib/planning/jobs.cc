@@ -357,11 +357,11 @@ class Planner {
   // Why the library does not read the container of the job. Empty if it does,
   // or the job has none.
   std::string WhyNotContainer(const std::string& name) const {
-    const auto container = job_.settings().find(kContainerSetting);
+    const std::string container = ContainerOf(job_);
     const Library* const library =
         input_.catalogue.FindLibrary(std::string(MatrixName(name)));
-    if (container == job_.settings().end() || library == nullptr) return "";
-    return feedrate::WhyNotContainer(*library, container->second);
+    if (container.empty() || library == nullptr) return "";
+    return feedrate::WhyNotContainer(*library, container);
   }
 
   void AddLabel(const std::string& label) {

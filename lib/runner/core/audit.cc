@@ -9,10 +9,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/text.h"
+#include "lib/catalogue/catalogue.h"
 #include "lib/draw/text.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/worker.pb.h"
-#include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/rows.h"
 #include "lib/stats/summary.h"
 

@@ -260,11 +260,6 @@ bool IsNullJob(const Job& job) { return job.library() == "null"; }
 bool IsLoaderJob(const Job& job) { return job.mode() == "pipeline"; }
 bool IsMixtureJob(const Job& job) { return job.mode() == "mixture"; }
 
-std::string ContainerOf(const Job& job) {
-  const auto setting = job.settings().find(kContainerSetting);
-  return setting == job.settings().end() ? "" : setting->second;
-}
-
 bool NeedsLocalData(const Catalogue& catalogue, const Job& job) {
   const Library* const library = catalogue.FindLibrary(job.library());
   const bool reads_objects =

@@ -72,10 +72,6 @@ bool IsLoaderJob(const Job& job);
 // Whether the job measures a mixture of data sets.
 bool IsMixtureJob(const Job& job);
 
-// The job's setting `container`, or an empty text: what its items are put into
-// before they are measured.
-std::string ContainerOf(const Job& job);
-
 // Whether the job's data must be on this machine. False for the loaders that
 // read objects of a store themselves, and for the null loader.
 bool NeedsLocalData(const Catalogue& catalogue, const Job& job);

@@ -342,11 +342,6 @@ struct ContainerGroup {
       missing;
 };
 
-std::string ContainerOfRow(const Row& row) {
-  const auto found = row.settings().find(kContainerSetting);
-  return found == row.settings().end() ? "" : found->second;
-}
-
 std::string TitleOf(const Row& row) {
   std::vector<std::string> parts = {
       row.transform(), absl::StrCat("workers=", row.workers()),
@@ -365,7 +360,7 @@ std::vector<ContainerGroup> GroupByContainer(const std::vector<Row>& rows) {
   std::map<std::string, size_t> known;
   const std::vector<std::string>& names = ContainerNames();
   for (const Row& row : rows) {
-    const std::string container = ContainerOfRow(row);
+    const std::string container = ContainerOf(row);
     if (container.empty()) continue;
     const std::string title = TitleOf(row);
     const auto [entry, is_new] = known.emplace(title, groups.size());
@@ -449,7 +444,7 @@ std::string TextOf(const ContainerGroup& group) {
   const auto base = group.cells.find({0, "native"});
   for (const auto& [key, runs] : group.cells) {
     table.AddRow(
-        ContainerCells(ContainerOfRow(runs.begin()->second), key.second, runs,
+        ContainerCells(ContainerOf(runs.begin()->second), key.second, runs,
                        base == group.cells.end() ? Runs() : base->second));
   }
   std::string text = absl::StrCat(group.title, "\n");

@@ -65,7 +65,7 @@ void AppendVarint(uint64_t value, std::string* out);
 // End().
 class ThriftWriter {
  public:
-  // Of the elements of a list.
+  // The types that elements of a list can have.
   enum Elements { kInts = 5, kTexts = 8, kStructs = 12 };
 
   // `out` must outlive the writer.
