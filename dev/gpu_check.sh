@@ -14,7 +14,8 @@
 # gpu_duel_dali.py for N seconds, with feedrate.Loader as a third side. `paper`
 # runs each config prod_g2_* with PAPER_ITEMS (256) for at most PAPER_S seconds
 # in all (480), carries on with its own rows when it is started again, and
-# prints tables for docs/; PAPER names the configs (rgb_micro, ...). The
+# prints tables for docs/; PAPER names the configs (rgb_micro, ...) and
+# PAPER_TRANSFORMS some of their transforms. The
 # loader's parts take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY
 # (libraries that run every transform), SOME (transforms in batches), TORCH
 # (transforms of ATen), OOM (libraries), L2, DATASET (for pipeline, copy,
@@ -462,6 +463,7 @@ paper_rows() {
   fi
   bin/plan --config="configs/paper/prod_g2_${name}_gpu.textproto" \
     --num_items="$items" --num_runs=1 --dataset="$dataset" \
+    ${PAPER_TRANSFORMS:+--transforms="$PAPER_TRANSFORMS"} \
     >"$file.plan" || return
   timeout --signal=INT "$2" "bin/$program" --jobs="$file.plan" --resume \
     --quiet_wait=0 --stable_within=0 --noequivalence --skip_missing \

@@ -226,6 +226,9 @@ class SlowSamples {
     request.seed = pass_.seed + ++requests_;
     ASSIGN_OR_RETURN(const TimeReply again, subject_->Time(request));
     speed_->Note(worker_, again);
+    if (timing_->has_waited_s()) {
+      timing_->set_waited_s(timing_->waited_s() + again.waited_s());
+    }
     const std::vector<double> around = speed_->Around(worker_, again);
     chains_s_.insert(chains_s_.end(), again.chains_s().begin(),
                      again.chains_s().end());
@@ -277,7 +280,7 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   time.count = choice.count;
   time.chunk = choice.chunk;
   time.hang_s += kHangFactor * request.per_call_s * choice.count;
-  const NoiseCounters before = subject->Count();
+  NoiseCounters before = subject->Count();
   ASSIGN_OR_RETURN(TimeReply timing, subject->Time(time));
   NoiseCounters after = subject->Count();
   RunResult result;
@@ -294,6 +297,12 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
     }
   }
   result.elapsed_s = ElapsedOf(timing);
+  // Linux from 6.12 on counts as waiting what a process sleeps between two
+  // commands, if it shares a processor with this one.
+  if (timing.has_waited_s()) {
+    before.process.run_delay_s = 0;
+    after.process.run_delay_s = timing.waited_s();
+  }
   result.timing = std::move(timing);
   result.noise = noise->Judge(before, after, result.elapsed_s, slow_share);
   if (before.process.cpu_s && after.process.cpu_s) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ class FakeSubject : public Subject {
       elapsed_s += sample_s;
     }
     if (gpu != nullptr) *timing.mutable_device() = gpu();
+    if (waited_s.has_value()) timing.set_waited_s(*waited_s);
     return timing;
   }
   NoiseCounters Count() override {
@@ -52,6 +54,7 @@ class FakeSubject : public Subject {
   // What a GPU reports with each answer. Null means that it is not a GPU.
   std::function<DeviceReply()> gpu;
   double clock_s = 0;
+  std::optional<double> waited_s;
   absl::Status error;
   std::vector<NoiseCounters> counts;
   std::vector<TimeRequest> requests;
@@ -323,6 +326,25 @@ TEST(MeasureRunTest, NoiseBetweenTheCountsIsNamed) {
   const auto result = MeasureRun(request, &subject, &noise, nullptr);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->cpu_s, 0.75);
+  EXPECT_THAT(result->noise.warnings, ElementsAre("contended", "noisy"));
+}
+
+TEST(MeasureRunTest, WaitsBetweenTwoCommandsAreNoNoise) {
+  FakeSubject subject([](int64_t) { return 0.01; });
+  subject.counts.resize(2);
+  subject.counts[0].process.run_delay_s = 0;
+  subject.counts[1].process.run_delay_s = 0.5;
+  subject.waited_s = 0.001;
+  NoiseWatch noise{NoisePolicy(), true};
+  RunRequest request;
+  request.num_items = 100;
+  request.per_call_s = 0.01;
+  auto result = MeasureRun(request, &subject, &noise, nullptr);
+  ASSERT_TRUE(result.ok());
+  EXPECT_THAT(result->noise.warnings, IsEmpty());
+  subject.waited_s = 0.5;
+  result = MeasureRun(request, &subject, &noise, nullptr);
+  ASSERT_TRUE(result.ok());
   EXPECT_THAT(result->noise.warnings, ElementsAre("contended", "noisy"));
 }
 

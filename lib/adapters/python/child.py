@@ -132,6 +132,7 @@ class Child:
         inputs = [self._input(first + i) for i in range(count)]
         self._seed(command.get("seed", 0))
         probes = []
+        waited_before_s = timing.waited_s()
         samples, items = timing.time_calls(
             self._operation.call,
             inputs,
@@ -140,13 +141,17 @@ class Child:
             self._operation.fresh,
             probes,
         )
-        return {
+        waited_s = timing.waited_s()
+        reply = {
             "samples_s": samples,
             "items": items,
             "probes_s": [wide / 1e9 for _, wide, _ in probes],
             "chains_s": [chain / 1e9 for _, _, chain in probes],
             "probes_at": [at for at, _, _ in probes],
         }
+        if waited_s is not None and waited_before_s is not None:
+            reply["waited_s"] = waited_s - waited_before_s
+        return reply
 
     def _time_on_device(self, command):
         self._seed(command.get("seed", 0))

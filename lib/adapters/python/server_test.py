@@ -75,6 +75,7 @@ class ServerTest(unittest.TestCase):
         self.assertGreater(reply["clock_pair_s"], 0)
         reply = child.ask({**TIME, "first": 1, "count": 5, "chunk": 2})
         self.assertEqual((len(reply["samples_s"]), reply["items"]), (3, 5))
+        self.assertGreaterEqual(reply["waited_s"], 0)
         for image, (output, layout) in zip(
             IMAGES, child.outputs([0, 1]), strict=True
         ):

@@ -107,6 +107,15 @@ def _slowed(call):
     return slow_call
 
 
+def waited_s():
+    """Seconds in which this thread has waited for a processor, or None."""
+    try:
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return None
+
+
 def clock_pair_s(pairs=2000):
     """The cost of two clock readings: the smallest possible sample."""
     clock = time.perf_counter_ns

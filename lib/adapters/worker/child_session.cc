@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <typeinfo>
 #include <utility>
 
@@ -241,10 +242,15 @@ absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
   }
   const auto run = [transform](int64_t item) { transform->Run(item); };
   const double slowdown = InjectedSlowdown().percent();
+  const std::optional<double> waited_before_s = WaitedSeconds();
   const Timings timings =
       slowdown > 0 ? TimeCalls(plan, SlowClock(slowdown), run, TakeProbe)
                    : TimeCalls(plan, MonotonicNs, run, TakeProbe);
+  const std::optional<double> waited_s = WaitedSeconds();
   TimeReply reply;
+  if (waited_before_s.has_value() && waited_s.has_value()) {
+    reply.set_waited_s(*waited_s - *waited_before_s);
+  }
   reply.set_items(timings.items);
   reply.mutable_samples_s()->Reserve(
       static_cast<int>(timings.samples_ns.size()));

@@ -181,6 +181,7 @@ TEST_F(ChildSessionTest, TimesEveryCallOfTheCommand) {
   EXPECT_EQ(reply->items(), 5);
   EXPECT_EQ(reply->samples_s_size(), 3);
   for (double sample : reply->samples_s()) EXPECT_GE(sample, 0);
+  EXPECT_TRUE(reply->has_waited_s());
   EXPECT_THAT(adapter_.log, ElementsAre("s9", "r1", "r0", "r1", "r0", "r1"));
 }
 

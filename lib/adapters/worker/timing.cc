@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -58,6 +59,13 @@ TimeReply TimeOnDevice(const TimingPlan& plan, bool cold,
   const int64_t left = transform->CpuFrames() - cpu_frames;
   if (left > 0) device.set_cpu_frames(left);
   return reply;
+}
+
+std::optional<double> WaitedSeconds() {
+  std::ifstream file("/proc/thread-self/schedstat");
+  int64_t ran_ns, waited_ns;
+  if (!(file >> ran_ns >> waited_ns)) return std::nullopt;
+  return waited_ns * 1e-9;
 }
 
 double HostProbe::CopyBytesPerSecond() {

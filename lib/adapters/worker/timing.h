@@ -34,9 +34,12 @@ TimeReply TimeOnDevice(const TimingPlan& plan, bool cold,
                        PreparedTransform* transform,
                        const ReadClock& read_clock);
 
+// Returns how long this thread has waited for a processor in its life, if the
+// kernel counts it.
+std::optional<double> WaitedSeconds();
+
 // Times the CPU in place of a device, so that the code for rows of a device can
 // run without one.
-
 class HostProbe : public DeviceProbe {
  public:
   void Flush() override { ++flushes_; }

@@ -29,6 +29,8 @@ from params import Params
 
 # They write into their input, which is read-only shared memory here.
 _OVERWRITE_THEIR_INPUT = {"RandomGaussianIllumination"}
+# They add what they drew to the image without moving it to its device.
+_DRAW_ON_THE_DEVICE = {"RandomGaussianIllumination"}
 
 
 def version():
@@ -108,16 +110,16 @@ def _on_clips(spec, target, arguments, wrap):
     as on the CPU."""
     if spec.get("device", "cpu") == "cpu" or "." in spec["native_op"]:
         return None
-    return wrap(_of_clips(target, arguments))
+    return wrap(_of_clips(target, arguments, spec["device"]))
 
 
-def _of_clips(augmentation, arguments):
+def _of_clips(augmentation, arguments, device):
     """A call on B, T, C, H, W: one draw per clip, the same for all its
     frames."""
     fixed = dict(arguments.fixed)
     if "same_on_batch" in fixed:
         fixed["same_on_batch"] = False
-    return batch_of_clips(augmentation(**fixed))
+    return batch_of_clips(_ready(augmentation(**fixed), device, True))
 
 
 def batch_of_clips(augmentation):
@@ -136,6 +138,8 @@ def _ready(module, device, augmentation):
     quiet(module)
     # An augmentation moves what it draws by itself; told to draw on the device,
     # some of them mix tensors of both.
+    if type(module).__name__ in _DRAW_ON_THE_DEVICE:
+        module.set_rng_device_and_dtype(torch.device(device), torch.float32)
     return module if augmentation else module.to(device)
 
 
