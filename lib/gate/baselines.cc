@@ -266,7 +266,7 @@ absl::StatusOr<absl::optional<RunsByJob>> BaselineStore::ReadRows(
       return WrongProfile(path, row.machine_profile(), profile);
     }
   }
-  return absl::optional<RunsByJob>(CleanestAttempts(rows));
+  return absl::optional<RunsByJob>(RunsOfBaseline(rows));
 }
 
 absl::StatusOr<std::vector<ReferenceSpeeds>> BaselineStore::ReadReferences(

@@ -467,9 +467,11 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
           {input.metrics->machine_profile, "metrics.json", input.metrics_text});
     }
     std::map<std::string, std::string> texts;
-    const RunsByJob by_job = CleanestAttempts(input.rows);
+    const RunsByJob by_job = RunsOfBaseline(input.rows);
     size_t disturbed = 0;
+    size_t one_execution = 0;
     for (const auto& job : by_job) {
+      one_execution += job.second.OfOneExecution();
       std::vector<std::string> causes;
       disturbed += !DisturbedText(job.second, "", &causes).empty();
       for (const Row& row : job.second.runs) {
@@ -493,6 +495,12 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
     }
     for (auto& text : texts) {
       baselines.push_back({text.first, "rows.jsonl", std::move(text.second)});
+    }
+    if (one_execution > 0) {
+      options.warn(absl::StrCat(
+          options.current, ": ", one_execution, " of ", by_job.size(),
+          " jobs are of one execution, so changes must be large to be seen; "
+          "measure three times and append the rows"));
     }
     if (disturbed > 0) {
       options.warn(absl::StrCat(

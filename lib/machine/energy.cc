@@ -1,5 +1,7 @@
 #include "lib/machine/energy.h"
 
+#include <chrono>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -7,6 +9,8 @@ namespace feedrate {
 namespace {
 
 constexpr char kPowercap[] = "/sys/class/powercap";
+// So that a step more or less is a tenth.
+constexpr double kGpuSeconds = 1;
 
 std::optional<double> Difference(const std::optional<double>& before,
                                  const std::optional<double>& after) {
@@ -17,12 +21,19 @@ std::optional<double> Difference(const std::optional<double>& before,
 }  // namespace
 
 EnergyUse EnergyBetween(const EnergyUse& before, const EnergyUse& after) {
-  return {Difference(before.cpu_j, after.cpu_j),
-          Difference(before.gpu_j, after.gpu_j)};
+  EnergyUse used;
+  used.cpu_j = Difference(before.cpu_j, after.cpu_j);
+  if (after.at_s - before.at_s >= kGpuSeconds) {
+    used.gpu_j = Difference(before.gpu_j, after.gpu_j);
+  }
+  return used;
 }
 
 EnergyUse EnergyMeter::Read() {
   EnergyUse energy;
+  energy.at_s = std::chrono::duration<double>(
+                    std::chrono::steady_clock::now().time_since_epoch())
+                    .count();
   for (const std::string& name : root_.List(kPowercap)) {
     const std::string folder = absl::StrCat(kPowercap, "/", name);
     // Parts of a package are counted in it, and `psys` is more than the

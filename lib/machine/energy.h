@@ -18,9 +18,12 @@ struct EnergyUse {
   // All processor packages of the machine.
   std::optional<double> cpu_j;
   std::optional<double> gpu_j;
+  // When it was read, by the monotonic clock.
+  double at_s = 0;
 };
 
-// What was used between two readings.
+// What was used between two readings. Less than a second apart they do not tell
+// what a GPU used: some count in steps of 0.1 s.
 EnergyUse EnergyBetween(const EnergyUse& before, const EnergyUse& after);
 
 // Reads the counters of RAPL (/sys/class/powercap), which most kernels show to

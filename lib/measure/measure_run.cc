@@ -21,18 +21,27 @@ namespace {
 
 // A lower bound: the time of a call to an empty function.
 constexpr double kShortestCall = 1e-9;
+// Of a run that shall take some time: its samples are kept in memory.
+constexpr double kMostCalls = 1 << 24;
+
+// The smallest multiple of `num_items` that is at least `calls`, but not 0.
+int64_t WholePasses(double calls, int64_t num_items) {
+  const double passes = std::ceil(calls / static_cast<double>(num_items));
+  return num_items * std::max<int64_t>(1, static_cast<int64_t>(passes));
+}
 
 }  // namespace
 
 ChunkChoice ChooseChunk(const ChunkPolicy& policy, double per_call_s,
                         double clock_pair_s, int64_t num_items) {
   ChunkChoice choice;
-  choice.count = num_items;
+  const double calls =
+      std::min(policy.min_s / std::max(per_call_s, kShortestCall), kMostCalls);
+  choice.count = WholePasses(calls, num_items);
   if (policy.fixed > 0) {
     choice.chunk = policy.fixed;
     const int64_t wanted = policy.fixed * policy.min_samples;
-    choice.count = (wanted + num_items - 1) / num_items * num_items;
-    choice.count = std::max(choice.count, num_items);
+    choice.count = std::max(choice.count, WholePasses(wanted, num_items));
     return choice;
   }
   if (per_call_s >= policy.chunk_below_s) return choice;
@@ -40,8 +49,7 @@ ChunkChoice ChooseChunk(const ChunkPolicy& policy, double per_call_s,
   choice.chunk = std::max<int64_t>(
       1, static_cast<int64_t>(
              std::ceil(clock_pair_s / (policy.max_clock_share * call_s))));
-  const int64_t passes = (choice.chunk + num_items - 1) / num_items;
-  choice.count = std::max<int64_t>(passes, 1) * num_items;
+  choice.count = std::max(choice.count, WholePasses(choice.chunk, num_items));
   return choice;
 }
 

@@ -25,13 +25,15 @@ struct ChunkPolicy {
   // With `fixed`: as many passes over the items as needed for this many
   // samples.
   int64_t min_samples = 1;
+  // As many passes over the items as take this long.
+  double min_s = 0;
 };
 
 struct ChunkChoice {
   // Calls per chunk.
   int64_t chunk = 1;
   // Calls in the whole run: `num_items`, or the smallest number of whole passes
-  // over them that fills one chunk.
+  // over them that fills one chunk and takes long enough.
   int64_t count = 0;
 };
 

@@ -312,6 +312,16 @@ TEST(MeasureRunTest, WarmsTheCachesAgainFirst) {
   EXPECT_EQ(result->timing.items(), 100);
 }
 
+TEST(ChooseChunkTest, AShortRunIsRepeatedUntilItTakesLongEnough) {
+  ChunkPolicy policy;
+  policy.min_s = 0.02;
+  const ChunkChoice choice = ChooseChunk(policy, 25e-6, kClock, 300);
+  EXPECT_EQ(choice.count, 900) << "800 calls take 0.02 s";
+  EXPECT_EQ(choice.chunk, 1);
+  EXPECT_EQ(ChooseChunk(policy, 1e-3, kClock, 300).count, 300);
+  EXPECT_EQ(ChooseChunk(policy, 0, kClock, 300).count % 300, 0);
+}
+
 TEST(MeasureRunTest, NoiseBetweenTheCountsIsNamed) {
   FakeSubject subject([](int64_t) { return 0.01; });
   subject.counts.resize(2);

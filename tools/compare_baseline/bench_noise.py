@@ -104,6 +104,7 @@ def simulate(path, args, slowdown, loaded):
                 "job_id": f"{job:016}",
                 "library": "simulated",
                 "transform": f"T{job}",
+                "run_id": path.stem,
                 "run_index": run,
                 "status": "ok",
                 "throughput": level / time_factor / (1 + slowdown / 100),
@@ -133,6 +134,8 @@ def measure(path, args, slowdown=0, loaded=False):
         args.micro,
         f"--config={config}",
         f"--num_runs={args.runs}",
+        f"--min_time={args.min_time}",
+        f"--stable_within={args.stable_within}",
         f"--sweep=num_items={','.join(items)}",
         f"--output={unfinished}",
     ]
@@ -176,7 +179,8 @@ def judge(path, baselines, args):
 
 
 def store_baseline(folder, args):
-    """Measures the suite three times; the cleanest attempt at a run counts."""
+    """Measures the suite three times: what differs between two executions of
+    `micro` is in the baseline too."""
     paths = [folder / f"baseline_{i}.jsonl" for i in range(3)]
     for path in paths:
         measure(path, args)
@@ -311,6 +315,10 @@ def main():
         "--items", type=int, default=50, help="per run, or more"
     )
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument(
+        "--min_time", type=float, default=0.01, help="seconds per run, or more"
+    )
+    parser.add_argument("--stable_within", type=float, default=0.02)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most_disturbed", type=float, default=0.1)
     parser.add_argument("--quiet_wait", type=float)

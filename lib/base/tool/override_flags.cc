@@ -17,7 +17,7 @@ DEFINE_string(transform_set, "", "NAME: transform set {paper|training}");
 DEFINE_string(scope, "",
               "SCOPE: what is timed, such as memory_dataloader_augment");
 DEFINE_double(min_time, 0,
-              "SECONDS: minimum length of the timed part of a loader row");
+              "SECONDS: minimum length of the timed part of a row");
 DEFINE_string(thread_policy, "",
               "NAME: how many threads the measured code may use "
               "{micro-single|pipeline-single-worker|pipeline-default|default}");

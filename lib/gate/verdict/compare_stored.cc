@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -195,6 +196,7 @@ RuleJob MakeRuleJob(const JobPair& pair,
   job.is_baseline_disturbed = !stored.empty();
   absl::StrAppend(&job.disturbed,
                   job.disturbed.empty() || stored.empty() ? "" : "; ", stored);
+  job.one_execution = pair.baseline->OfOneExecution();
   const bool only_clean = job.disturbed.empty();
   const std::vector<Row> current =
       only_clean ? pair.current->Clean() : pair.current->runs;
@@ -264,6 +266,9 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
     job.level = kSuiteLevel / jobs.size();
     for (auto& shift : job.shifts) {
       shift.second = noise.Moderate(shift.first, shift.second);
+      if (job.one_execution && !shift.second.single_runs) {
+        shift.second = shift.second.AcrossExecutions();
+      }
     }
     if (job.needs_spread) {
       job.evidence =
@@ -274,6 +279,11 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
                 "repeat the benchmark, or run both sides with duel";
     }
     Verdict verdict = JudgeRules(job, options);
+    if (job.one_execution && absl::c_linear_search(verdict.codes(), "spread")) {
+      absl::StrAppend(verdict.mutable_reason(),
+                      "; the baseline is of one execution, and how much "
+                      "executions differ is not known: store rows of three");
+    }
     verdict.set_pairs(static_cast<int64_t>(runs[i]->runs.size()));
     if (!runs[i]->not_last.empty()) {
       absl::StrAppend(verdict.mutable_reason(),
@@ -443,7 +453,7 @@ std::vector<Verdict> CompareRowFiles(const std::vector<Row>& rows,
     const RunsByJob current = CleanestAttempts(part.second);
     const auto found = stored.find(part.first);
     if (found != stored.end()) {
-      CompareMachine(current, CleanestAttempts(found->second), {}, options,
+      CompareMachine(current, RunsOfBaseline(found->second), {}, options,
                      &verdicts);
       continue;
     }

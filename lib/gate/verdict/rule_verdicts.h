@@ -45,6 +45,9 @@ struct RuleJob {
   // tested. Empty if there are no runs.
   std::map<std::string, Shift> shifts;
   double level = 0;
+  // All runs of the baseline are of one execution of a program, so they do not
+  // tell how much executions differ.
+  bool one_execution = false;
   // If true, a breach that nothing is known about the chance of is not trusted:
   // one number of another harness on each side.
   bool needs_spread = false;

@@ -115,6 +115,13 @@ Metrics MediansOf(const RunValues& values) {
   return metrics;
 }
 
+bool JobRuns::OfOneExecution() const {
+  return !runs[0].run_id().empty() &&
+         std::all_of(runs.begin(), runs.end(), [this](const Row& row) {
+           return row.run_id() == runs[0].run_id();
+         });
+}
+
 std::vector<Row> JobRuns::Clean() const {
   std::vector<Row> clean;
   for (const Row& row : runs) {
@@ -123,7 +130,9 @@ std::vector<Row> JobRuns::Clean() const {
   return clean;
 }
 
-RunsByJob CleanestAttempts(const std::vector<Row>& rows) {
+namespace {
+
+RunsByJob GroupRuns(const std::vector<Row>& rows, bool all_executions) {
   std::map<std::pair<std::string, int>, std::vector<const Row*>> attempts;
   for (const Row& row : rows) {
     attempts[{row.job_id(), row.run_index()}].push_back(&row);
@@ -151,6 +160,15 @@ RunsByJob CleanestAttempts(const std::vector<Row>& rows) {
     }
     JobRuns& job = by_job[entry.first.first];
     for (const auto& chosen : best) job.runs.push_back(*chosen.second);
+    for (const Row* row : tries) {
+      const auto chosen =
+          best.find({row->library_version(), row->dataset().sha256()});
+      if (all_executions && chosen != best.end() && row->status() == "ok" &&
+          row->run_id() != chosen->second->run_id() &&
+          DisturbancesOf(*row).empty()) {
+        job.runs.push_back(*row);
+      }
+    }
     if (best.size() == 1 && best.begin()->second != tries.back()) {
       job.not_last.push_back(
           absl::StrCat("run ", entry.first.second, ": attempt ",
@@ -158,6 +176,16 @@ RunsByJob CleanestAttempts(const std::vector<Row>& rows) {
     }
   }
   return by_job;
+}
+
+}  // namespace
+
+RunsByJob CleanestAttempts(const std::vector<Row>& rows) {
+  return GroupRuns(rows, /*all_executions=*/false);
+}
+
+RunsByJob RunsOfBaseline(const std::vector<Row>& rows) {
+  return GroupRuns(rows, /*all_executions=*/true);
 }
 
 void MarkSlowCores(RunsByJob* current, RunsByJob* baseline) {
@@ -334,6 +362,27 @@ double Shift::Limit(double level) const {
   return df <= 0 ? 0 : StudentTQuantile(1 - level, df) * error;
 }
 
+Shift Shift::AcrossExecutions() const {
+  Shift across = *this;
+  across.error *= std::sqrt(1 + 1 / run_share);
+  return across;
+}
+
+namespace {
+
+constexpr double kWrongOrder = 0.02;
+
+bool Overlap(const std::vector<double>& before, const std::vector<double>& now,
+             double shift) {
+  size_t wrong = 0;
+  for (double a : before) {
+    for (double b : now) wrong += shift > 0 ? b <= a : b >= a;
+  }
+  return wrong > kWrongOrder * before.size() * now.size();
+}
+
+}  // namespace
+
 absl::optional<Shift> ShiftOfRuns(absl::Span<const double> baseline,
                                   absl::Span<const double> current) {
   if (baseline.empty() || current.empty() || !AllAboveZero(baseline) ||
@@ -347,11 +396,10 @@ absl::optional<Shift> ShiftOfRuns(absl::Span<const double> baseline,
   shift.df = static_cast<double>(before.size() + now.size() - 2);
   shift.single_runs = shift.df == 0;
   if (shift.single_runs) return shift;
-  const auto [low0, high0] = std::minmax_element(before.begin(), before.end());
-  const auto [low1, high1] = std::minmax_element(now.begin(), now.end());
-  shift.overlaps = *low1 <= *high0 && *low0 <= *high1;
+  shift.overlaps = Overlap(before, now, shift.log);
   const double variance = (SquaresOf(before) + SquaresOf(now)) / shift.df;
-  shift.error = std::sqrt(variance * (1.0 / before.size() + 1.0 / now.size()));
+  shift.run_share = 1.0 / before.size() + 1.0 / now.size();
+  shift.error = std::sqrt(variance * shift.run_share);
   return shift;
 }
 
@@ -449,10 +497,12 @@ Shift SuiteNoise::Moderate(const std::string& metric,
   Shift moderated = shift;
   if (!squares.empty()) {
     const double usual = SelectQuantile(absl::MakeSpan(squares), 0.5);
-    moderated.df = shift.df + kUsualDf;
-    moderated.error =
-        std::sqrt((shift.df * shift.error * shift.error + kUsualDf * usual) /
-                  moderated.df);
+    if (usual > shift.error * shift.error) {
+      moderated.df = shift.df + kUsualDf;
+      moderated.error =
+          std::sqrt((shift.df * shift.error * shift.error + kUsualDf * usual) /
+                    moderated.df);
+    }
   }
   const double middle = SelectQuantile(absl::MakeSpan(logs), 0.5);
   for (double& log : logs) log = std::abs(log - middle);

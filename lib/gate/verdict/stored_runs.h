@@ -37,12 +37,19 @@ struct JobRuns {
   // "run 2: attempt 0 of 3".
   std::vector<std::string> not_last;
 
+  // Whether all are known to be of one execution of a program.
+  bool OfOneExecution() const;
+
   // Those that nothing disturbed. See DisturbancesOf.
   std::vector<Row> Clean() const;
 };
 using RunsByJob = std::map<std::string, JobRuns>;
 // Rows of other data or of another version of the library are other runs.
 RunsByJob CleanestAttempts(const std::vector<Row>& rows);
+// The same for a baseline that was measured several times: what nothing
+// disturbed in other executions of the program are further runs. They tell by
+// how much the machine differs from one execution to the next.
+RunsByJob RunsOfBaseline(const std::vector<Row>& rows);
 
 // Makes runs `contended` whose core was slower than either side shows that it
 // can be. A runner knows only what it has seen: if the core was slow from the
@@ -80,10 +87,14 @@ struct Shift {
   // mean unknown.
   double error = 0;
   double df = 0;
+  // Its squared error as a multiple of the variance of one run.
+  double run_share = 1;
   // Each side is one run, which may be an outlier.
   bool single_runs = false;
-  // A run of one side lies among those of the other. The test assumes one level
-  // per side; a machine that jumps between two can pass it by chance.
+  // Some runs of one side lie among those of the other: more than 2% of the
+  // pairs of a run of each side are in the other order than the means. The test
+  // assumes one level per side; a machine that jumps between two can pass it by
+  // chance.
   bool overlaps = false;
   // By how much slower the core itself was for the current runs, as a
   // logarithm; 0 if it was not, or if that is unknown. See CoreSpeed.
@@ -92,6 +103,9 @@ struct Shift {
   // By chance, a shift gets worse than this with probability `level`. 0 if the
   // error is unknown.
   double Limit(double level) const;
+  // The same shift if it is not known how much the machine differs from one
+  // execution of the program to the next: as much as from one run to the next.
+  Shift AcrossExecutions() const;
 };
 
 // From the values of the runs. Absent if a side has none, or if a value is not
@@ -113,7 +127,8 @@ class SuiteNoise {
   void Add(const std::string& metric, const Shift& shift);
   // Adds what the suite knows to `shift`:
   // - its variance becomes a mean of its own and the usual one, which counts
-  //   like four more runs;
+  //   like four more runs, if its own is smaller: some jobs are noisier than
+  //   others;
   // - its error is at least that by which the shifts of the jobs scatter around
   //   their median. So a machine that changed its speed between the sides
   //   raises no alarm, while a slowdown of all jobs, or of some, does.

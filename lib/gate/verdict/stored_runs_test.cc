@@ -48,6 +48,25 @@ TEST(CleanestAttemptsTest, TheCleanestCountsAndTheLastOfEquals) {
   EXPECT_EQ(job.Clean().size(), 3);
 }
 
+TEST(RunsOfBaselineTest, CleanRunsOfOtherExecutionsCount) {
+  const auto of = [](const char* run_id, Row row) {
+    row.set_run_id(run_id);
+    return row;
+  };
+  const std::vector<Row> rows = {
+      of("a", Attempt(0, 0, 1)), of("b", Attempt(0, 0, 2)),
+      of("c", Attempt(0, 0, 3, {"noisy"})),
+      of("d", Attempt(0, 0, 0, {}, "crashed")),
+      // The first attempt of one execution was replaced by the second.
+      of("a", Attempt(1, 0, 4)), of("a", Attempt(1, 1, 5))};
+  std::vector<double> throughputs;
+  for (const Row& row : RunsOfBaseline(rows).at("j").runs) {
+    throughputs.push_back(row.throughput());
+  }
+  EXPECT_THAT(throughputs, ElementsAre(2, 1, 5));
+  EXPECT_EQ(CleanestAttempts(rows).at("j").runs.size(), 2);
+}
+
 // A core that is slow from start to end marks no run of its own.
 TEST(MarkSlowCoresTest, OneSideShowsWhatTheOtherDidNotKnow) {
   const auto with_probe = [](Row row, double probe, double slow_above) {

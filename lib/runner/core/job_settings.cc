@@ -156,6 +156,9 @@ WarmUpPolicy WarmUpOf(const WarmupPolicy& entry) {
   return policy;
 }
 
+// Of a run of `micro`.
+constexpr double kMostSeconds = 3600;
+
 // Samples cover many calls, and the clock must settle first.
 void SetGpuPolicy(const GpuMeasuringPolicy& gpu, JobPolicy* policy) {
   const int64_t chunk =
@@ -194,6 +197,14 @@ absl::StatusOr<JobPolicy> JobPolicyOf(const Catalogue& catalogue,
       hang_s > 0 ? hang_s : result.preflight.max_s + result.warm_up.hang_s;
   result.chunk.chunk_below_s = policy.measuring().chunk_below_s();
   result.chunk.max_clock_share = policy.measuring().max_clock_share();
+  const auto min_time = job.settings().find("min_time");
+  if (min_time != job.settings().end() &&
+      (!absl::SimpleAtod(min_time->second, &result.chunk.min_s) ||
+       !(result.chunk.min_s >= 0 && result.chunk.min_s <= kMostSeconds))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job ", job.job_id(), ": min_time ", min_time->second,
+                     " is not possible; use 0 to ", kMostSeconds, " seconds"));
+  }
   if (OnGpu(job)) {
     ASSIGN_OR_RETURN(result.gpu, GpuSettingsOf(job));
     SetGpuPolicy(policy.measuring().gpu(), &result);

@@ -38,6 +38,8 @@ struct RunIdentity {
   // Name of the first GPU. Empty means none.
   std::string gpu;
   int64_t gpu_memory_bytes = 0;
+  // The clock at which this run locked it. 0 means that it did not.
+  int64_t locked_clock_mhz = 0;
   // See Row. Empty means none.
   std::string slurm_job_id;
 };

@@ -273,6 +273,7 @@ class Session {
     }
     output_->SetHead(head.env, head.run);
     identity_ = head.identity;
+    identity_.locked_clock_mhz = head.run.locked_clock_mhz();
     done_ = std::make_unique<DoneRuns>(
         identity_.machine_profile, [this](const std::string& library) {
           const auto& versions = machine_.libraries;

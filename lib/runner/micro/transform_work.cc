@@ -101,12 +101,15 @@ void AddThrottled(Row* row) {
   std::sort(row->mutable_warnings()->begin(), row->mutable_warnings()->end());
 }
 
-void SetClocks(const DeviceReply& gpu, double slow_clock, GpuState* state) {
+void SetClocks(const DeviceReply& gpu, const GpuRowInput& input,
+               GpuState* state) {
   AddSameFields(gpu, state);
   for (const std::string& word : ThrottleWords(gpu.throttle_reasons())) {
     state->add_throttle_reasons(word);
   }
-  const double least = slow_clock * static_cast<double>(gpu.max_clock_mhz());
+  const int64_t full =
+      input.locked_clock_mhz > 0 ? input.locked_clock_mhz : gpu.max_clock_mhz();
+  const double least = input.slow_clock * static_cast<double>(full);
   for (int i = 0; i < gpu.clocks_mhz_size(); ++i) {
     if (static_cast<double>(gpu.clocks_mhz(i)) < least) {
       state->add_slow_samples(i);
@@ -124,7 +127,7 @@ void SetGpu(const GpuRowInput& input, const TimeReply& timing, Row* row) {
   state->set_batch(input.settings.batch);
   state->set_copy_bytes_per_s(input.copy_bytes_per_s);
   state->set_warm(input.warm);
-  SetClocks(gpu, input.slow_clock, state);
+  SetClocks(gpu, input, state);
   if (state->slow_samples_size() > 0) AddThrottled(row);
   if (input.settings.cold) row->add_labels("cold");
   if (input.per_sample_loop) row->add_labels("per_sample_loop");
@@ -357,6 +360,7 @@ void TransformWork::AddGpu(const TimeReply& timing, Row* row) {
   // The input of an engine is in no cache anyway.
   if (IsDecodeJob(job_)) input.settings.cold = false;
   input.slow_clock = context_.catalogue.policy().measuring().gpu().slow_clock();
+  input.locked_clock_mhz = context_.identity.locked_clock_mhz;
   input.copy_bytes_per_s = device_copy_bytes_per_s_;
   input.warm = warm_up_.stable;
   input.partial = IsPartial();

@@ -48,8 +48,11 @@ class CopyLimit {
 
 struct GpuRowInput {
   GpuSettings settings;
-  // Samples below this share of the highest clock are marked as slow.
+  // Samples below this share of the highest clock, or of the locked one, are
+  // marked as slow.
   double slow_clock = 0.75;
+  // 0 means not locked.
+  int64_t locked_clock_mhz = 0;
   double copy_bytes_per_s = 0;
   // Whether the warm-up ended stable.
   bool warm = false;

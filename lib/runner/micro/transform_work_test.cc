@@ -106,6 +106,18 @@ TEST(GpuRowTest, AtFullClockNothingIs) {
   EXPECT_THAT(row.warnings(), ElementsAre("noisy"));
 }
 
+TEST(GpuRowTest, ALockedClockIsFullClock) {
+  TimeReply timing = SomeTiming();
+  const std::vector<int64_t> clocks = {1200, 1200, 800};
+  timing.mutable_device()->mutable_clocks_mhz()->Assign(clocks.begin(),
+                                                        clocks.end());
+  GpuRowInput input;
+  input.locked_clock_mhz = 1200;
+  Row row = TimedRow();
+  SetGpu(input, timing, &row);
+  EXPECT_THAT(row.gpu().slow_samples(), ElementsAre(2));
+}
+
 TEST(GpuRowTest, ALoopOverABatchIsLabelled) {
   GpuRowInput input;
   input.settings.batch = 8;
