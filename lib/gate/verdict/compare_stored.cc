@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
@@ -17,6 +18,7 @@
 #include "lib/gate/verdict/tolerances.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/imports/imports.h"
+#include "lib/stats/quantiles.h"
 
 namespace feedrate {
 namespace {
@@ -28,8 +30,14 @@ constexpr double kSuiteLevel = 0.01;
 // memory that they used.
 constexpr size_t kFewestJobs = 10;
 constexpr size_t kBusyJobs = 4;
-// The inverse of the clock rate, as a metric.
+// The inverse of the clock rate, and the speed of copies, as metrics.
 constexpr char kClock[] = "core_speed.chain_s";
+constexpr char kCopy[] = "core_speed.copy_bytes_per_s";
+// A transform as fast as a copy loses this many times as much as the copy when
+// the memory gets slower: it also writes, and a copy reads ahead best.
+constexpr double kMemoryShare = 2;
+// What is said to be slower; as a logarithm.
+constexpr double kSlowMemory = 0.02;
 
 Verdict Invalid(const std::string& job_id, const std::string& label,
                 const std::string& profile, const std::string& code,
@@ -179,6 +187,43 @@ Shift ShiftWithinRuns(const Row& baseline, const Row& current,
   return shift;
 }
 
+// The logarithm of a metric's rise since the baseline. Absent if a side does
+// not have it.
+absl::optional<double> RiseOf(const char* metric, const RuleJob& job) {
+  const auto now = job.current.find(metric);
+  const auto stored = job.baseline.find(metric);
+  if (now == job.current.end() || stored == job.baseline.end() ||
+      !(now->second > 0 && stored->second > 0)) {
+    return absl::nullopt;
+  }
+  return std::log(now->second / stored->second);
+}
+
+// Sets what slower memory did to the jobs. Their runs take turns, so that all
+// of them saw the same memory, and each knows little about it.
+void AddSlowerMemory(std::vector<RuleJob>* jobs) {
+  std::vector<double> rises;
+  for (const RuleJob& job : *jobs) {
+    const absl::optional<double> rise = RiseOf(kCopy, job);
+    if (rise) rises.push_back(*rise);
+  }
+  if (rises.empty()) return;
+  const double slower =
+      std::max(0.0, -SelectQuantile(absl::MakeSpan(rises), 0.5));
+  for (RuleJob& job : *jobs) {
+    const auto of_limit = job.current.find("of_limit");
+    if (!RiseOf(kCopy, job) || of_limit == job.current.end()) continue;
+    for (auto& shift : job.shifts) {
+      shift.second.slower_machine +=
+          kMemoryShare * std::min(1.0, of_limit->second) * slower;
+    }
+    if (slower > kSlowMemory) {
+      job.slow_memory = absl::StrFormat(
+          "copies were %.1f%% slower than for the baseline", 100 * slower);
+    }
+  }
+}
+
 // The comparison of a job, without what the other jobs say about noise.
 RuleJob MakeRuleJob(const JobPair& pair,
                     const std::map<std::string, double>& floors) {
@@ -213,14 +258,9 @@ RuleJob MakeRuleJob(const JobPair& pair,
     if (shift && shift->df == 0 && metric.first == "throughput") {
       shift = ShiftWithinRuns(baseline[0], current[0], *shift, &job);
     }
-    const auto clock = job.current.find(kClock);
-    const auto stored_clock = job.baseline.find(kClock);
-    if (shift && clock != job.current.end() &&
-        stored_clock != job.baseline.end() && stored_clock->second > 0) {
-      shift->slower_core =
-          std::max(0.0, std::log(clock->second / stored_clock->second));
-    }
-    if (shift) job.shifts[metric.first] = *shift;
+    if (!shift) continue;
+    shift->slower_machine = std::max(0.0, RiseOf(kClock, job).value_or(0));
+    job.shifts[metric.first] = *shift;
   }
   return job;
 }
@@ -254,6 +294,7 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
       noise.Add(shift.first, shift.second);
     }
   }
+  AddSlowerMemory(&jobs);
   const bool is_busy =
       jobs.size() >= kFewestJobs && kBusyJobs * disturbed > jobs.size();
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -279,10 +320,15 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
                 "repeat the benchmark, or run both sides with duel";
     }
     Verdict verdict = JudgeRules(job, options);
-    if (job.one_execution && absl::c_linear_search(verdict.codes(), "spread")) {
-      absl::StrAppend(verdict.mutable_reason(),
-                      "; the baseline is of one execution, and how much "
-                      "executions differ is not known: store rows of three");
+    if (absl::c_linear_search(verdict.codes(), "spread")) {
+      if (!job.slow_memory.empty()) {
+        absl::StrAppend(verdict.mutable_reason(), "; ", job.slow_memory);
+      }
+      if (job.one_execution) {
+        absl::StrAppend(verdict.mutable_reason(),
+                        "; the baseline is of one execution, and how much "
+                        "executions differ is not known: store rows of three");
+      }
     }
     verdict.set_pairs(static_cast<int64_t>(runs[i]->runs.size()));
     if (!runs[i]->not_last.empty()) {

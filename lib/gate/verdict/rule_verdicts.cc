@@ -89,7 +89,7 @@ double ChanceOf(const std::string& metric, const RuleJob& job) {
   const auto shift = job.shifts.find(metric);
   return shift == job.shifts.end()
              ? 0
-             : shift->second.Limit(job.level) + shift->second.slower_core;
+             : shift->second.Limit(job.level) + shift->second.slower_machine;
 }
 
 // Whether the runs show that the value got worse: their medians, which are
@@ -103,7 +103,7 @@ bool IsProved(const RuleCheck& check, const Tolerance& tolerance, double chance,
   const Shift& shift = job.shifts.at(check.metric());
   // Beyond the clock, the change must still be larger than what is allowed.
   const double allowed =
-      sign * std::log1p(sign * check.allowed() / 100) + shift.slower_core;
+      sign * std::log1p(sign * check.allowed() / 100) + shift.slower_machine;
   return !shift.overlaps && medians > std::max(chance, allowed) &&
          sign * shift.log > chance;
 }

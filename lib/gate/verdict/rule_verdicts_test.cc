@@ -260,7 +260,7 @@ TEST(JudgeRulesTest, ASlowerCoreIsNoSlowdown) {
   shift.df = 8;
   EXPECT_EQ(JudgeRules(job, Defaults()).verdict(), "slower");
   // 3% are left, and 5% are allowed.
-  shift.slower_core = 0.04;
+  shift.slower_machine = 0.04;
   EXPECT_EQ(JudgeRules(job, Defaults()).verdict(), "cannot_tell");
   job.current = {{"throughput", 88}};
   shift.log = std::log(0.88);
@@ -507,6 +507,44 @@ TEST_F(CompareRulesTest, SpreadLargerThanTheDifferenceCannotBeTold) {
   EXPECT_NE(wide.reason().find("scatter"), std::string::npos);
   WriteRows(Runs({100, 101, 99}));
   EXPECT_EQ(Only(Runs({85, 84, 86})).verdict(), "slower");
+}
+
+TEST_F(CompareRulesTest, OneExecutionDoesNotTellHowMuchExecutionsDiffer) {
+  std::vector<Row> baseline = Runs({100, 103, 97, 102, 98});
+  for (Row& row : baseline) row.set_run_id("first");
+  WriteRows(baseline);
+  const std::vector<Row> rows = Runs({94, 93, 95, 94, 94});
+  const Verdict one = Only(rows);
+  EXPECT_EQ(one.verdict(), "cannot_tell");
+  EXPECT_NE(one.reason().find("store rows of three"), std::string::npos);
+  for (const char* run_id : {"second", "third"}) {
+    for (int i = 0; i < 5; ++i) {
+      baseline.push_back(baseline[i]);
+      baseline.back().set_run_id(run_id);
+    }
+  }
+  WriteRows(baseline);
+  EXPECT_EQ(Only(rows).verdict(), "slower");
+}
+
+TEST_F(CompareRulesTest, SlowerMemoryIsNoSlowdown) {
+  const auto with_copies = [](std::vector<Row> rows, double speed,
+                              double of_limit) {
+    for (Row& row : rows) {
+      row.mutable_core_speed()->set_copy_bytes_per_s(speed);
+      row.set_of_limit(of_limit);
+    }
+    return rows;
+  };
+  const std::vector<double> slow = {88, 87, 89};
+  WriteRows(with_copies(Runs({100, 101, 99}), 100, 0.6));
+  EXPECT_EQ(Only(with_copies(Runs(slow), 100, 0.6)).verdict(), "slower");
+  const Verdict verdict = Only(with_copies(Runs(slow), 90, 0.6));
+  EXPECT_EQ(verdict.verdict(), "cannot_tell");
+  EXPECT_NE(verdict.reason().find("copies were 10.5% slower"),
+            std::string::npos);
+  EXPECT_EQ(Only(with_copies(Runs(slow), 90, 0.05)).verdict(), "slower")
+      << "it hardly uses memory";
 }
 
 TEST_F(CompareRulesTest, TheSamplesOfSingleRunsSayHowSureTheyAre) {

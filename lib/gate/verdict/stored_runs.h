@@ -96,9 +96,9 @@ struct Shift {
   // assumes one level per side; a machine that jumps between two can pass it by
   // chance.
   bool overlaps = false;
-  // By how much slower the core itself was for the current runs, as a
-  // logarithm; 0 if it was not, or if that is unknown. See CoreSpeed.
-  double slower_core = 0;
+  // By how much slower the core's clock and the memory made the current runs,
+  // as a logarithm; 0 if they did not, or if that is unknown. See CoreSpeed.
+  double slower_machine = 0;
 
   // By chance, a shift gets worse than this with probability `level`. 0 if the
   // error is unknown.

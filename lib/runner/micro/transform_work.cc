@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
@@ -48,32 +51,55 @@ constexpr int64_t kGpuProcessBytes = int64_t{2} << 30;
 
 // More than the caches hold, but only a few milliseconds of work.
 constexpr int64_t kItems = 64;
-// The first pass touches the buffer's pages.
 constexpr int kPasses = 4;
+// Before and after each run.
+constexpr int64_t kProbedBytes = int64_t{32} << 20;
 
-double MeasureCopies(const Corpus& corpus) {
-  const int64_t items = std::min(corpus.size(), kItems);
-  int64_t largest = 1;
-  for (int64_t i = 0; i < items; ++i) {
-    largest = std::max(largest, corpus.item(i).bytes);
+// Times passes over the first items, each copied into one buffer.
+class Copies {
+ public:
+  Copies(const Corpus& corpus, int64_t most_bytes) : corpus_(corpus) {
+    int64_t largest = 1;
+    while (items_ < std::min(corpus.size(), kItems) && bytes_ < most_bytes) {
+      const int64_t bytes = corpus.item(items_++).bytes;
+      largest = std::max(largest, bytes);
+      bytes_ += bytes;
+    }
+    // Touched, so that no pass pays for its pages.
+    buffer_.assign(largest, 0);
   }
-  const std::unique_ptr<char[]> buffer(new char[largest]);
-  double best_s = 1e9;
-  for (int pass = 0; pass < kPasses; ++pass) {
+
+  double PassSeconds() {
     const auto start = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < items; ++i) {
-      const ItemView item = corpus.item(i);
-      std::memcpy(buffer.get(), item.data, item.bytes);
+    for (int64_t i = 0; i < items_; ++i) {
+      const ItemView item = corpus_.item(i);
+      std::memcpy(buffer_.data(), item.data, item.bytes);
       // Keeps the compiler from removing the copy.
-      asm volatile("" : : "r"(buffer.get()) : "memory");
+      asm volatile("" : : "r"(buffer_.data()) : "memory");
     }
     const std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
-    best_s = std::min(best_s, elapsed.count());
+    return std::max(elapsed.count(), 1e-9);
   }
-  return static_cast<double>(items) / std::max(best_s, 1e-9);
-}
 
+  int64_t items() const { return items_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  const Corpus& corpus_;
+  int64_t items_ = 0;
+  int64_t bytes_ = 0;
+  std::vector<char> buffer_;
+};
+
+double MeasureCopies(const Corpus& corpus) {
+  Copies copies(corpus, std::numeric_limits<int64_t>::max());
+  double best_s = copies.PassSeconds();
+  for (int pass = 1; pass < kPasses; ++pass) {
+    best_s = std::min(best_s, copies.PassSeconds());
+  }
+  return static_cast<double>(copies.items()) / best_s;
+}
 }  // namespace
 
 std::optional<double> CopyLimit::Of(const Job& job, const Corpus& corpus,
@@ -193,6 +219,8 @@ class TransformWork : public JobWork {
   CopyLimit* const copy_limit_;
   InputCorpora::Input input_;
   int64_t num_items_ = 0;
+  // Null if the job's items are not in the memory of this machine.
+  std::unique_ptr<Copies> copies_;
   std::unique_ptr<MeasuredChild> child_;
   std::unique_ptr<ChildSubject> subject_;
   feedrate::WarmUp warm_up_;
@@ -234,6 +262,9 @@ absl::Status TransformWork::Prepare() {
   dataset_ = input_.dataset;
   const TimeAccount::Entry entry(context_.account, Spending::kPrepare);
   num_items_ = job_.num_items() == 0 ? input_.size : job_.num_items();
+  if (!OnGpu(job_) && input_.corpus != nullptr) {
+    copies_ = std::make_unique<Copies>(*input_.corpus, kProbedBytes);
+  }
   ASSIGN_OR_RETURN(child_,
                    MeasuredChild::Spawn(server, job_.library(), input_.fd,
                                         context_.limits.memory_bytes));
@@ -337,12 +368,19 @@ absl::Status TransformWork::Measure(int run_index, Row* row) {
   request.cold = OnGpu(job_) && policy_.gpu.cold;
   request.worker = job_.library();
   RunResult result;
+  double copy_s = 0;
   {
     const TimeAccount::Entry entry(context_.account, Spending::kTimed);
+    if (copies_ != nullptr) copy_s += copies_->PassSeconds();
     ASSIGN_OR_RETURN(result, MeasureRun(request, subject_.get(), context_.noise,
                                         context_.speed));
+    if (copies_ != nullptr) copy_s += copies_->PassSeconds();
   }
   SetTiming(result, row);
+  if (copies_ != nullptr && row->has_core_speed()) {
+    row->mutable_core_speed()->set_copy_bytes_per_s(2.0 * copies_->bytes() /
+                                                    copy_s);
+  }
   AddMeasured(result.timing, row);
   return absl::OkStatus();
 }
