@@ -307,9 +307,7 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
     job.level = kSuiteLevel / jobs.size();
     for (auto& shift : job.shifts) {
       shift.second = noise.Moderate(shift.first, shift.second);
-      if (job.one_execution && !shift.second.single_runs) {
-        shift.second = shift.second.AcrossExecutions();
-      }
+      if (job.one_execution) shift.second = shift.second.AcrossExecutions();
     }
     if (job.needs_spread) {
       job.evidence =

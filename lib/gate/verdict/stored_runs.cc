@@ -330,7 +330,7 @@ namespace {
 constexpr double kUsualDf = 4;
 constexpr size_t kFewestJobs = 10;
 constexpr size_t kFewestSamples = 3;
-constexpr double kSingleDf = 4;
+constexpr double kSingleDf = 3;
 // Makes a median distance the standard deviation of normal noise.
 constexpr double kNormal = 1.4826;
 
@@ -364,6 +364,7 @@ double Shift::Limit(double level) const {
 
 Shift Shift::AcrossExecutions() const {
   Shift across = *this;
+  if (run_share == 0) return across;
   across.error *= std::sqrt(1 + 1 / run_share);
   return across;
 }
@@ -394,8 +395,8 @@ absl::optional<Shift> ShiftOfRuns(absl::Span<const double> baseline,
   Shift shift;
   shift.log = MeanOf(now) - MeanOf(before);
   shift.df = static_cast<double>(before.size() + now.size() - 2);
-  shift.single_runs = shift.df == 0;
-  if (shift.single_runs) return shift;
+  shift.single_runs = before.size() == 1 || now.size() == 1;
+  if (shift.df == 0) return shift;
   shift.overlaps = Overlap(before, now, shift.log);
   const double variance = (SquaresOf(before) + SquaresOf(now)) / shift.df;
   shift.run_share = 1.0 / before.size() + 1.0 / now.size();
@@ -510,9 +511,11 @@ Shift SuiteNoise::Moderate(const std::string& metric,
   if (scatter > moderated.error) {
     moderated.error = scatter;
     // A median distance knows the scatter about as well as a third of the
-    // values would. Outliers of single runs are heavy-tailed.
-    moderated.df = shift.single_runs ? kSingleDf : logs.size() / 3.0;
+    // values would.
+    moderated.df = logs.size() / 3.0;
   }
+  // Outliers of single runs are heavy-tailed.
+  if (shift.single_runs) moderated.df = std::min(moderated.df, kSingleDf);
   return moderated;
 }
 

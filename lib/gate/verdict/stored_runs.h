@@ -87,9 +87,10 @@ struct Shift {
   // mean unknown.
   double error = 0;
   double df = 0;
-  // Its squared error as a multiple of the variance of one run.
-  double run_share = 1;
-  // Each side is one run, which may be an outlier.
+  // Its squared error as a multiple of the variance of one run; 0 if the error
+  // is not that of runs.
+  double run_share = 0;
+  // A side is one run, which may be an outlier.
   bool single_runs = false;
   // Some runs of one side lie among those of the other: more than 2% of the
   // pairs of a run of each side are in the other order than the means. The test

@@ -265,7 +265,7 @@ TEST(SuiteNoiseTest, AMachineThatChangedItsSpeedIsNoise) {
   Shift single = Made(-0.1, 0);
   single.df = 0;
   single.single_runs = true;
-  EXPECT_EQ(scattered.Moderate("throughput", single).df, 4);
+  EXPECT_EQ(scattered.Moderate("throughput", single).df, 3);
   // All jobs slowed alike is no scatter.
   EXPECT_NEAR(slowed.Moderate("throughput", Made(-0.1, 0.001)).error, 0.001,
               1e-9);
