@@ -24,7 +24,7 @@ fi
 
 seeds="$(mktemp -d)"
 # shellcheck disable=SC2046  # Several numbers.
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$seeds"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$seeds"' EXIT
 for target in "${targets[@]}"; do
   mkdir "$seeds/${target//\//_}"
   dev/bazel.sh run --ui_event_filters=-info --show_result=0 "${target}_test" \
