@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -113,14 +114,12 @@ absl::StatusOr<absl::string_view> RemoteSource::Read(int64_t item,
                                                      ReadBuffer* buffer) const {
   const int64_t bytes = items_[item].bytes;
   char* const out = buffer->Reserve(bytes);
-  absl::Status result;
-  absl::Notification finished;
-  StartRead(item, item, out, [&](absl::Status status) {
-    result = std::move(status);
-    finished.Notify();
+  // Shared, because it may still be in use when the value has arrived.
+  const auto result = std::make_shared<std::promise<absl::Status>>();
+  StartRead(item, item, out, [result](absl::Status status) {
+    result->set_value(std::move(status));
   });
-  finished.WaitForNotification();
-  RETURN_IF_ERROR(result);
+  RETURN_IF_ERROR(result->get_future().get());
   const absl::string_view view(out, bytes);
   RETURN_IF_ERROR(Check(item, view));
   return view;
