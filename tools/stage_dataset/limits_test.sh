@@ -36,6 +36,12 @@ tar --sort=name -cf set.tar set
 # writer (1000 kB), or the journal (0).
 for limit in 1000 0; do
   code=0
+  (ulimit -f $limit && exec "$tool" --help >/dev/null 2>&1) || code=$?
+  if [[ $code -eq 153 ]]; then
+    echo "ulimit -f $limit is left out: ThreadSanitizer writes a file at start"
+    continue
+  fi
+  code=0
   said=$( (ulimit -f $limit && "$tool" --source=set.tar --dest=limited) 2>&1) ||
     code=$?
   [[ $code -eq 2 && $said == *"File too large"*"ulimit -f"* ]] ||
