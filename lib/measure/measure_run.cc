@@ -21,7 +21,8 @@ namespace {
 
 // A lower bound: the time of a call to an empty function.
 constexpr double kShortestCall = 1e-9;
-// Of a run that shall take some time: its samples are kept in memory.
+// A run with a minimum length makes no more calls, because its samples are kept
+// in memory.
 constexpr double kMostCalls = 1 << 24;
 
 // The smallest multiple of `num_items` that is at least `calls`, but not 0.

@@ -220,7 +220,7 @@ class MicroTest(harness.TestCase):
         )
         for row in rows:
             speed = row["core_speed"]
-            for name in ("probe", "slow_above", "chain_s"):
+            for name in ("probe", "slow_above", "chain_s", "copy_bytes_per_s"):
                 self.assertGreater(speed[name], 0)
             # There was no time to take samples again.
             self.assertEqual(speed["repeated_samples"], 0)

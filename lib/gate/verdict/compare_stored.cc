@@ -36,7 +36,7 @@ constexpr char kCopy[] = "core_speed.copy_bytes_per_s";
 // A transform as fast as a copy loses this many times as much as the copy when
 // the memory gets slower: it also writes, and a copy reads ahead best.
 constexpr double kMemoryShare = 2;
-// What is said to be slower; as a logarithm.
+// The smallest loss of speed that a reason mentions, as a logarithm.
 constexpr double kSlowMemory = 0.02;
 
 Verdict Invalid(const std::string& job_id, const std::string& label,
@@ -218,8 +218,9 @@ void AddSlowerMemory(std::vector<RuleJob>* jobs) {
           kMemoryShare * std::min(1.0, of_limit->second) * slower;
     }
     if (slower > kSlowMemory) {
-      job.slow_memory = absl::StrFormat(
-          "copies were %.1f%% slower than for the baseline", 100 * slower);
+      job.slow_memory =
+          absl::StrFormat("copies were %.1f%% slower than for the baseline",
+                          -100 * std::expm1(-slower));
     }
   }
 }

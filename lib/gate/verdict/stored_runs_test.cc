@@ -177,6 +177,11 @@ TEST(ShiftTest, RunsAmongThoseOfTheOtherSideOverlap) {
   // Two levels: one slow run of the baseline.
   EXPECT_TRUE(ShiftOfRuns({100, 101, 90}, {90, 91, 89})->overlaps);
   EXPECT_TRUE(ShiftOfRuns({90, 91, 89}, {100, 90, 99})->overlaps);
+  // One of 60 pairs in the other order, then three.
+  std::vector<double> before(12, 100);
+  before[0] = 92;
+  EXPECT_FALSE(ShiftOfRuns(before, {90, 93, 89, 91, 90})->overlaps);
+  EXPECT_TRUE(ShiftOfRuns(before, {90, 93, 93, 93, 90})->overlaps);
 }
 
 TEST(ShiftTest, OfSamplesComparesTheSameItems) {
@@ -248,6 +253,10 @@ TEST(SuiteNoiseTest, QuietJobsBorrowFromTheOthers) {
   const Shift lucky = noise.Moderate("throughput", Made(0.1, 0));
   EXPECT_NEAR(lucky.error, 0.02 / std::sqrt(2), 1e-9);
   EXPECT_EQ(lucky.df, 8);
+  // A noisier job stays as noisy as it is.
+  const Shift noisy = noise.Moderate("throughput", Made(0.1, 0.05));
+  EXPECT_EQ(noisy.error, 0.05);
+  EXPECT_EQ(noisy.df, 4);
   EXPECT_EQ(noise.Moderate("p90_s", Made(0.1, 0)).error, 0);
 }
 

@@ -294,6 +294,11 @@ TEST(MeasurePolicyTest, TheJobGoesBeforeThePolicy) {
   EXPECT_DOUBLE_EQ(policy->preflight.slow_threshold_s, 1);
   EXPECT_FALSE(policy->preflight.slow_skip);
   EXPECT_DOUBLE_EQ(policy->warm_up.hang_s, 7);
+  EXPECT_EQ(policy->chunk.min_s, 0);
+  (*job.mutable_settings())["min_time"] = "0.5";
+  EXPECT_DOUBLE_EQ(JobPolicyOf(*catalogue, job, 0)->chunk.min_s, 0.5);
+  (*job.mutable_settings())["min_time"] = "-1";
+  EXPECT_FALSE(JobPolicyOf(*catalogue, job, 0).ok());
 }
 
 TEST(MeasurePolicyTest, ClipsHaveTheirOwn) {

@@ -156,7 +156,7 @@ WarmUpPolicy WarmUpOf(const WarmupPolicy& entry) {
   return policy;
 }
 
-// Of a run of `micro`.
+// The largest `min_time` of a run of `micro`.
 constexpr double kMostSeconds = 3600;
 
 // Samples cover many calls, and the clock must settle first.
