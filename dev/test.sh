@@ -12,8 +12,8 @@
 #
 # Packages of PyPI are fetched while Bazel compiles. Checks run two at a time
 # after Bazel's tests; the one that mostly waits runs beside them. A check that
-# exits with 77 was skipped: it says why and counts as neither. Skips are listed
-# again before the last line.
+# exits with 77 was skipped: it says why and counts as neither. Skips and failures
+# are listed again before the last line.
 set -uo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -38,6 +38,7 @@ trap 'rm -rf "$work"' EXIT
 finish() {
   local line
   for line in "${skipped[@]}"; do echo "SKIPPED $line"; done
+  cat "$work/failures" 2>/dev/null
   if [[ -z "$full" ]]; then
     echo "left to make test-full: ${release_checks[*]#dev/checks/}"
   fi
@@ -52,8 +53,8 @@ bazel_tests() {
   local log="$work/bazel.log" counts
   dev/bazel.sh test --keep_going --test_summary=short "$@" //... 2>&1 |
     tee "$log"
-  counts="$(python3 dev/count_tests.py "$log" "${PIPESTATUS[0]}")" ||
-    counts="0 1"
+  counts="$(python3 dev/count_tests.py "$log" "${PIPESTATUS[0]}" \
+    2>>"$work/failures")" || counts="0 1"
   passed=$((passed + ${counts% *}))
   failed=$((failed + ${counts#* }))
 }
@@ -88,7 +89,7 @@ collect() {
     *)
       failed=$((failed + 1))
       cat "$file.log"
-      echo "FAILED $name (exit $status)"
+      echo "FAILED $name (exit $status)" | tee -a "$work/failures"
       ;;
   esac
 }
