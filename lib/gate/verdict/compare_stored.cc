@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -30,14 +31,10 @@ constexpr double kSuiteLevel = 0.01;
 // memory that they used.
 constexpr size_t kFewestJobs = 10;
 constexpr size_t kBusyJobs = 4;
-// The inverse of the clock rate, and the speed of copies, as metrics.
+// The inverse of the clock rate as a metric.
 constexpr char kClock[] = "core_speed.chain_s";
-constexpr char kCopy[] = "core_speed.copy_bytes_per_s";
-// A transform as fast as a copy loses this many times as much as the copy when
-// the memory gets slower: it also writes, and a copy reads ahead best.
-constexpr double kMemoryShare = 2;
-// The smallest loss of speed that a reason mentions, as a logarithm.
-constexpr double kSlowMemory = 0.02;
+// The smallest effect of the memory that a reason mentions, as a logarithm.
+constexpr double kMentionedMemory = 0.01;
 
 Verdict Invalid(const std::string& job_id, const std::string& label,
                 const std::string& profile, const std::string& code,
@@ -199,34 +196,89 @@ absl::optional<double> RiseOf(const char* metric, const RuleJob& job) {
   return std::log(now->second / stored->second);
 }
 
-// Sets what slower memory did to the jobs. Their runs take turns, so that all
-// of them saw the same memory, and each knows little about it.
-void AddSlowerMemory(std::vector<RuleJob>* jobs) {
-  std::vector<double> rises;
-  for (const RuleJob& job : *jobs) {
-    const absl::optional<double> rise = RiseOf(kCopy, job);
-    if (rise) rises.push_back(*rise);
-  }
-  if (rises.empty()) return;
-  const double slower =
-      std::max(0.0, -SelectQuantile(absl::MakeSpan(rises), 0.5));
-  for (RuleJob& job : *jobs) {
-    const auto of_limit = job.current.find("of_limit");
-    if (!RiseOf(kCopy, job) || of_limit == job.current.end()) continue;
-    for (auto& shift : job.shifts) {
-      shift.second.slower_machine +=
-          kMemoryShare * std::min(1.0, of_limit->second) * slower;
-    }
-    if (slower > kSlowMemory) {
-      job.slow_memory =
-          absl::StrFormat("copies were %.1f%% slower than for the baseline",
-                          -100 * std::expm1(-slower));
+// The speed of copies in each execution of a program, by `run_id`, as a
+// logarithm. The runs of all jobs take turns, so that they saw the same memory,
+// and each of them knows little about it.
+using CopySpeeds = std::map<std::string, double>;
+
+CopySpeeds CopySpeedsOf(const std::vector<const JobRuns*>& jobs) {
+  std::map<std::string, std::vector<double>> values;
+  for (const JobRuns* job : jobs) {
+    for (const Row& row : job->runs) {
+      const double speed = row.core_speed().copy_bytes_per_s();
+      if (speed > 0) values[row.run_id()].push_back(std::log(speed));
     }
   }
+  CopySpeeds speeds;
+  for (auto& entry : values) {
+    speeds[entry.first] = SelectQuantile(absl::MakeSpan(entry.second), 0.5);
+  }
+  return speeds;
+}
+
+// Those of the `ok` rows. Empty if one is not known.
+std::vector<double> CopySpeedsFor(const std::vector<Row>& rows,
+                                  const CopySpeeds& speeds) {
+  std::vector<double> found;
+  for (const Row& row : rows) {
+    if (row.status() != "ok") continue;
+    const auto speed = speeds.find(row.run_id());
+    if (speed == speeds.end()) return {};
+    found.push_back(speed->second);
+  }
+  return found;
+}
+
+double MeanOf(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
+}
+
+// What the speed of memory did to the throughput of a job's runs.
+struct MemoryEffect {
+  // By how much faster copies were than for the baseline, as a logarithm.
+  double rise = 0;
+  // How much of that the job's throughput rises, and by how much more or less
+  // it may be. A job far from the speed of a copy computes while it waits.
+  double share = 0;
+  double doubt = 0;
+  // Of each run, in the order of the rows. Empty if it is not known.
+  std::vector<double> current;
+  std::vector<double> baseline;
+
+  // The values without it.
+  static std::vector<double> TakenOff(std::vector<double> values,
+                                      const std::vector<double>& effects) {
+    for (size_t i = 0; i < values.size() && i < effects.size(); ++i) {
+      values[i] *= std::exp(-effects[i]);
+    }
+    return values;
+  }
+};
+
+MemoryEffect MemoryEffectOn(const std::vector<Row>& current,
+                            const std::vector<Row>& baseline, double of_limit,
+                            const CopySpeeds& copies_now,
+                            const CopySpeeds& copies_before) {
+  MemoryEffect effect;
+  effect.current = CopySpeedsFor(current, copies_now);
+  effect.baseline = CopySpeedsFor(baseline, copies_before);
+  if (effect.current.empty() || effect.baseline.empty() || of_limit <= 0) {
+    return MemoryEffect();
+  }
+  const double limit_share = std::min(1.0, of_limit);
+  effect.share = std::min(0.75, 2 * limit_share * limit_share);
+  effect.doubt = limit_share / 2;
+  const double usual = MeanOf(effect.baseline);
+  effect.rise = MeanOf(effect.current) - usual;
+  for (std::vector<double>* side : {&effect.current, &effect.baseline}) {
+    for (double& speed : *side) speed = effect.share * (speed - usual);
+  }
+  return effect;
 }
 
 // The comparison of a job, without what the other jobs say about noise.
-RuleJob MakeRuleJob(const JobPair& pair,
+RuleJob MakeRuleJob(const JobPair& pair, const CopySpeeds& copies_now,
+                    const CopySpeeds& copies_before,
                     const std::map<std::string, double>& floors) {
   RuleJob job;
   const Row& row = pair.current->runs[0];
@@ -252,15 +304,36 @@ RuleJob MakeRuleJob(const JobPair& pair,
   const RunValues before = ValuesOfRows(baseline);
   job.current = MediansOf(now);
   job.baseline = MediansOf(before);
+  const auto of_limit = job.current.find("of_limit");
+  const MemoryEffect memory = MemoryEffectOn(
+      current, baseline, of_limit == job.current.end() ? 0 : of_limit->second,
+      copies_now, copies_before);
+  if (memory.doubt * std::abs(memory.rise) > kMentionedMemory) {
+    job.memory = absl::StrFormat("copies were %.1f%% %s than for the baseline",
+                                 100 * std::abs(std::expm1(memory.rise)),
+                                 memory.rise < 0 ? "slower" : "faster");
+  }
   for (const auto& metric : now) {
     const auto stored = before.find(metric.first);
     if (stored == before.end() || !IsSpeed(metric.first)) continue;
     absl::optional<Shift> shift = ShiftOfRuns(stored->second, metric.second);
-    if (shift && shift->df == 0 && metric.first == "throughput") {
-      shift = ShiftWithinRuns(baseline[0], current[0], *shift, &job);
-    }
     if (!shift) continue;
-    shift->slower_machine = std::max(0.0, RiseOf(kClock, job).value_or(0));
+    const double slower_clock = std::max(0.0, RiseOf(kClock, job).value_or(0));
+    if (metric.first == "throughput" && shift->df > 0) {
+      shift =
+          ShiftOfRuns(MemoryEffect::TakenOff(stored->second, memory.baseline),
+                      MemoryEffect::TakenOff(metric.second, memory.current));
+      shift->knows_memory = !memory.current.empty();
+      shift->memory = memory.share * memory.rise;
+      shift->slower_machine =
+          slower_clock + memory.doubt * std::abs(memory.rise);
+    } else {
+      if (metric.first == "throughput") {
+        shift = ShiftWithinRuns(baseline[0], current[0], *shift, &job);
+      }
+      shift->slower_machine = slower_clock + (memory.share + memory.doubt) *
+                                                 std::max(0.0, -memory.rise);
+    }
     job.shifts[metric.first] = *shift;
   }
   return job;
@@ -277,13 +350,21 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
   SuiteNoise noise;
   size_t disturbed = 0;
   std::set<std::string> causes;
+  std::vector<const JobRuns*> of_current;
+  std::vector<const JobRuns*> of_baseline;
+  for (const JobPair& pair : pairs) {
+    of_current.push_back(pair.current);
+    of_baseline.push_back(pair.baseline);
+  }
+  const CopySpeeds copies_now = CopySpeedsOf(of_current);
+  const CopySpeeds copies_before = CopySpeedsOf(of_baseline);
   for (const JobPair& pair : pairs) {
     absl::optional<Verdict> verdict = JudgeStatuses(pair, options);
     if (verdict) {
       verdicts.push_back(*std::move(verdict));
       continue;
     }
-    jobs.push_back(MakeRuleJob(pair, floors));
+    jobs.push_back(MakeRuleJob(pair, copies_now, copies_before, floors));
     runs.push_back(pair.current);
     if (!jobs.back().disturbed.empty()) {
       ++disturbed;
@@ -295,7 +376,6 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
       noise.Add(shift.first, shift.second);
     }
   }
-  AddSlowerMemory(&jobs);
   const bool is_busy =
       jobs.size() >= kFewestJobs && kBusyJobs * disturbed > jobs.size();
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -319,15 +399,14 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
                 "repeat the benchmark, or run both sides with duel";
     }
     Verdict verdict = JudgeRules(job, options);
-    if (absl::c_linear_search(verdict.codes(), "spread")) {
-      if (!job.slow_memory.empty()) {
-        absl::StrAppend(verdict.mutable_reason(), "; ", job.slow_memory);
-      }
-      if (job.one_execution) {
-        absl::StrAppend(verdict.mutable_reason(),
-                        "; the baseline is of one execution, and how much "
-                        "executions differ is not known: store rows of three");
-      }
+    if (!job.memory.empty() && verdict.verdict() != "invalid") {
+      absl::StrAppend(verdict.mutable_reason(), "; ", job.memory);
+    }
+    if (job.one_execution &&
+        absl::c_linear_search(verdict.codes(), kCodeSpread)) {
+      absl::StrAppend(verdict.mutable_reason(),
+                      "; the baseline is of one execution, and how much "
+                      "executions differ is not known: store rows of three");
     }
     verdict.set_pairs(static_cast<int64_t>(runs[i]->runs.size()));
     if (!runs[i]->not_last.empty()) {

@@ -99,12 +99,16 @@ bool IsProved(const RuleCheck& check, const Tolerance& tolerance, double chance,
               const RuleJob& job) {
   if (chance == 0) return !job.needs_spread;
   const double sign = tolerance.better() == LOWER ? 1 : -1;
-  const double medians = sign * std::log(check.current() / check.baseline());
   const Shift& shift = job.shifts.at(check.metric());
+  const double medians =
+      sign * (std::log(check.current() / check.baseline()) - shift.memory);
   // Beyond the clock, the change must still be larger than what is allowed.
   const double allowed =
       sign * std::log1p(sign * check.allowed() / 100) + shift.slower_machine;
-  return !shift.overlaps && medians > std::max(chance, allowed) &&
+  const bool is_apart =
+      shift.order == Shift::Order::kApart ||
+      (shift.order == Shift::Order::kUnlikely && shift.knows_memory);
+  return is_apart && medians > std::max(chance, allowed) &&
          sign * shift.log > chance;
 }
 
@@ -125,6 +129,13 @@ RuleCheck CheckMetric(const std::string& metric, const Tolerance& tolerance,
     if (baseline != job.baseline.end()) check.set_baseline(baseline->second);
   } else {
     check = CheckChange(tolerance, baseline->second, current->second);
+    const auto shift = job.shifts.find(metric);
+    if (shift != job.shifts.end() && shift->second.memory != 0) {
+      check.set_result(
+          CheckChange(tolerance, baseline->second,
+                      current->second * std::exp(-shift->second.memory))
+              .result());
+    }
   }
   check.set_metric(metric);
   check.set_value_unit(UnitOf(metric, job.item));

@@ -48,8 +48,8 @@ struct RuleJob {
   // All runs of the baseline are of one execution of a program, so they do not
   // tell how much executions differ.
   bool one_execution = false;
-  // What the memory did. Empty if it was as fast as for the baseline.
-  std::string slow_memory;
+  // How the memory differed, in words. Empty if the job hardly noticed.
+  std::string memory;
   // If true, a breach that nothing is known about the chance of is not trusted:
   // one number of another harness on each side.
   bool needs_spread = false;

@@ -265,6 +265,13 @@ TEST(JudgeRulesTest, ASlowerCoreIsNoSlowdown) {
   job.current = {{"throughput", 88}};
   shift.log = std::log(0.88);
   EXPECT_EQ(JudgeRules(job, Defaults()).verdict(), "slower");
+  // Runs among those of the other side count only if the memory is known.
+  shift.order = Shift::Order::kUnlikely;
+  EXPECT_EQ(JudgeRules(job, Defaults()).verdict(), "cannot_tell");
+  shift.knows_memory = true;
+  EXPECT_EQ(JudgeRules(job, Defaults()).verdict(), "slower");
+  shift.order = Shift::Order::kMixed;
+  EXPECT_EQ(JudgeRules(job, Defaults()).verdict(), "cannot_tell");
 }
 
 TEST(JudgeRulesTest, LeavingANumberOutDoesNotPass) {
@@ -527,24 +534,56 @@ TEST_F(CompareRulesTest, OneExecutionDoesNotTellHowMuchExecutionsDiffer) {
   EXPECT_EQ(Only(rows).verdict(), "slower");
 }
 
+// Rows of a job that is as fast as `of_limit` copies, and the speed of those.
+std::vector<Row> WithCopies(std::vector<Row> rows, double speed,
+                            double of_limit, const std::string& run_id = "") {
+  for (Row& row : rows) {
+    row.mutable_core_speed()->set_copy_bytes_per_s(speed);
+    row.set_of_limit(of_limit);
+    row.set_run_id(run_id);
+  }
+  return rows;
+}
+
 TEST_F(CompareRulesTest, SlowerMemoryIsNoSlowdown) {
-  const auto with_copies = [](std::vector<Row> rows, double speed,
-                              double of_limit) {
-    for (Row& row : rows) {
-      row.mutable_core_speed()->set_copy_bytes_per_s(speed);
-      row.set_of_limit(of_limit);
-    }
-    return rows;
-  };
   const std::vector<double> slow = {88, 87, 89};
-  WriteRows(with_copies(Runs({100, 101, 99}), 100, 0.6));
-  EXPECT_EQ(Only(with_copies(Runs(slow), 100, 0.6)).verdict(), "slower");
-  const Verdict verdict = Only(with_copies(Runs(slow), 90, 0.6));
+  WriteRows(WithCopies(Runs({100, 101, 99}), 100, 0.6));
+  EXPECT_EQ(Only(WithCopies(Runs(slow), 100, 0.6)).verdict(), "slower");
+  const Verdict verdict = Only(WithCopies(Runs(slow), 90, 0.6));
   EXPECT_EQ(verdict.verdict(), "cannot_tell");
   EXPECT_NE(verdict.reason().find("copies were 10.0% slower"),
             std::string::npos);
-  EXPECT_EQ(Only(with_copies(Runs(slow), 90, 0.05)).verdict(), "slower")
+  EXPECT_EQ(Only(WithCopies(Runs({91, 92, 90}), 90, 0.7)).verdict(), "same")
+      << "copies explain it";
+  EXPECT_EQ(Only(WithCopies(Runs(slow), 90, 0.05)).verdict(), "slower")
       << "it hardly uses memory";
+}
+
+TEST_F(CompareRulesTest, FasterMemoryHidesNoSlowdown) {
+  WriteRows(WithCopies(Runs({100, 101, 99}), 100, 0.7));
+  const std::vector<double> hidden = {97, 96, 98};
+  EXPECT_EQ(Only(WithCopies(Runs(hidden), 100, 0.7)).verdict(), "same");
+  const Verdict verdict = Only(WithCopies(Runs(hidden), 115, 0.7));
+  EXPECT_NE(verdict.verdict(), "same");
+  EXPECT_NE(verdict.reason().find("copies were 15.0% faster"),
+            std::string::npos);
+}
+
+TEST_F(CompareRulesTest, MemoryExplainsHowExecutionsDiffer) {
+  const auto judge = [this](bool copies_differ) {
+    std::vector<Row> baseline;
+    for (const double speed : {100, 107, 93}) {
+      for (const Row& row : WithCopies(Runs({speed, speed + 1, speed - 1}),
+                                       copies_differ ? speed : 100, 0.75,
+                                       absl::StrCat("of ", speed))) {
+        baseline.push_back(row);
+      }
+    }
+    WriteRows(baseline);
+    return Only(WithCopies(Runs({91, 92, 90}), 100, 0.75, "now")).verdict();
+  };
+  EXPECT_EQ(judge(/*copies_differ=*/true), "slower");
+  EXPECT_EQ(judge(/*copies_differ=*/false), "cannot_tell");
 }
 
 TEST_F(CompareRulesTest, TheSamplesOfSingleRunsSayHowSureTheyAre) {

@@ -372,14 +372,23 @@ Shift Shift::AcrossExecutions() const {
 namespace {
 
 constexpr double kWrongOrder = 0.02;
+// In standard deviations of the rank test: one of 2,000 jobs without a change
+// gets there by chance.
+constexpr double kUnlikelyOrder = 3.3;
 
-bool Overlap(const std::vector<double>& before, const std::vector<double>& now,
-             double shift) {
+Shift::Order OrderOf(const std::vector<double>& before,
+                     const std::vector<double>& now, double shift) {
   size_t wrong = 0;
   for (double a : before) {
     for (double b : now) wrong += shift > 0 ? b <= a : b >= a;
   }
-  return wrong > kWrongOrder * before.size() * now.size();
+  const double pairs = static_cast<double>(before.size() * now.size());
+  const double deviation =
+      std::sqrt((before.size() + now.size() + 1) / (12 * pairs));
+  const double share = wrong / pairs;
+  if (share <= kWrongOrder) return Shift::Order::kApart;
+  return share <= 0.5 - kUnlikelyOrder * deviation ? Shift::Order::kUnlikely
+                                                   : Shift::Order::kMixed;
 }
 
 }  // namespace
@@ -397,7 +406,7 @@ absl::optional<Shift> ShiftOfRuns(absl::Span<const double> baseline,
   shift.df = static_cast<double>(before.size() + now.size() - 2);
   shift.single_runs = before.size() == 1 || now.size() == 1;
   if (shift.df == 0) return shift;
-  shift.overlaps = Overlap(before, now, shift.log);
+  shift.order = OrderOf(before, now, shift.log);
   const double variance = (SquaresOf(before) + SquaresOf(now)) / shift.df;
   shift.run_share = 1.0 / before.size() + 1.0 / now.size();
   shift.error = std::sqrt(variance * shift.run_share);

@@ -92,13 +92,25 @@ struct Shift {
   double run_share = 0;
   // A side is one run, which may be an outlier.
   bool single_runs = false;
-  // Some runs of one side lie among those of the other: more than 2% of the
-  // pairs of a run of each side are in the other order than the means. The test
-  // assumes one level per side; a machine that jumps between two can pass it by
-  // chance.
-  bool overlaps = false;
-  // By how much slower the core's clock and the memory made the current runs,
-  // as a logarithm; 0 if they did not, or if that is unknown. See CoreSpeed.
+  // How the runs of the sides lie. The test of the means assumes one level per
+  // side; a machine that jumps between two can pass it by chance.
+  enum class Order {
+    // Of the pairs of a run of each side, at most 2% are in the other order
+    // than
+    // the means.
+    kApart,
+    // More, but as few as one level for both sides hardly ever gives, by the
+    // rank test of Mann and Whitney.
+    kUnlikely,
+    kMixed,
+  };
+  Order order = Order::kApart;
+  // The speed of memory, by which executions differ most, is known on both
+  // sides, and what it adds to the current runs: `memory` is not in `log`.
+  bool knows_memory = false;
+  double memory = 0;
+  // By how much slower the core's clock and, beyond `memory`, the memory may
+  // have made the current runs, as a logarithm. See CoreSpeed.
   double slower_machine = 0;
 
   // By chance, a shift gets worse than this with probability `level`. 0 if the

@@ -59,8 +59,9 @@ TEST(RunsOfBaselineTest, CleanRunsOfOtherExecutionsCount) {
       of("d", Attempt(0, 0, 0, {}, "crashed")),
       // The first attempt of one execution was replaced by the second.
       of("a", Attempt(1, 0, 4)), of("a", Attempt(1, 1, 5))};
+  const RunsByJob runs = RunsOfBaseline(rows);
   std::vector<double> throughputs;
-  for (const Row& row : RunsOfBaseline(rows).at("j").runs) {
+  for (const Row& row : runs.at("j").runs) {
     throughputs.push_back(row.throughput());
   }
   EXPECT_THAT(throughputs, ElementsAre(2, 1, 5));
@@ -172,16 +173,29 @@ TEST(ShiftTest, OfRunsIsStudentsTest) {
   EXPECT_FALSE(ShiftOfRuns({0, 1}, {1, 2}).has_value());
 }
 
-TEST(ShiftTest, RunsAmongThoseOfTheOtherSideOverlap) {
-  EXPECT_FALSE(ShiftOfRuns({100, 101, 99}, {90, 91, 89})->overlaps);
+TEST(ShiftTest, TellsHowTheRunsLie) {
+  using Order = Shift::Order;
+  const auto order = [](const std::vector<double>& before,
+                        const std::vector<double>& now) {
+    return ShiftOfRuns(before, now)->order;
+  };
+  EXPECT_EQ(order({100, 101, 99}, {90, 91, 89}), Order::kApart);
   // Two levels: one slow run of the baseline.
-  EXPECT_TRUE(ShiftOfRuns({100, 101, 90}, {90, 91, 89})->overlaps);
-  EXPECT_TRUE(ShiftOfRuns({90, 91, 89}, {100, 90, 99})->overlaps);
+  EXPECT_EQ(order({100, 101, 90}, {90, 91, 89}), Order::kMixed);
+  EXPECT_EQ(order({90, 91, 89}, {100, 90, 99}), Order::kMixed);
   // One of 60 pairs in the other order, then three.
   std::vector<double> before(12, 100);
   before[0] = 92;
-  EXPECT_FALSE(ShiftOfRuns(before, {90, 93, 89, 91, 90})->overlaps);
-  EXPECT_TRUE(ShiftOfRuns(before, {90, 93, 93, 93, 90})->overlaps);
+  EXPECT_EQ(order(before, {90, 93, 89, 91, 90}), Order::kApart);
+  EXPECT_EQ(order(before, {90, 93, 93, 93, 90}), Order::kMixed);
+  // 24 of 240 pairs, where the rank test allows 32; then 36.
+  before.assign(24, 100);
+  for (int i = 0; i < 4; ++i) before[i] = 92;
+  std::vector<double> now(10, 90);
+  for (int i = 0; i < 6; ++i) now[i] = 93;
+  EXPECT_EQ(order(before, now), Order::kUnlikely);
+  for (int i = 6; i < 9; ++i) now[i] = 93;
+  EXPECT_EQ(order(before, now), Order::kMixed);
 }
 
 TEST(ShiftTest, OfSamplesComparesTheSameItems) {
