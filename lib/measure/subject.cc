@@ -138,7 +138,8 @@ double QuietWait::Wait() {
   const double start_s = options_.now_s();
   const double waited_before_s = waited_s_;
   while (!quiet_ && MaySpend(absl::ToDoubleSeconds(kLook))) {
-    quiet_ = options_.look().empty();
+    causes_ = options_.look();
+    quiet_ = causes_.empty();
     waited_s_ = waited_before_s + options_.now_s() - start_s;
   }
   return waited_s_ - waited_before_s;

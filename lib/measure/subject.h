@@ -149,6 +149,8 @@ class QuietWait {
   void Pause();
   // Whether a look found the machine quiet, and nobody doubts it since.
   bool quiet() const { return quiet_; }
+  // What the last look found. Empty without one.
+  const std::vector<std::string>& causes() const { return causes_; }
   // Seconds of all waits and steps.
   double waited_s() const { return waited_s_; }
 
@@ -157,6 +159,7 @@ class QuietWait {
 
   const Options options_;
   bool quiet_ = false;
+  std::vector<std::string> causes_;
   double waited_s_ = 0;
 };
 

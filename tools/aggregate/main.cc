@@ -136,6 +136,8 @@ AggregateRun RunOfFlags(const std::vector<std::string>& arguments) {
 
 absl::StatusOr<ExitCode> RunFromFlags(
     const std::vector<std::string>& arguments) {
+  RETURN_IF_ERROR(
+      CheckChoice("--color", FLAGS_color, {"auto", "always", "never"}));
   ASSIGN_OR_RETURN(const AggregateAnswer answer,
                    RunAggregate(RunOfFlags(arguments)));
   if (answer.code != ExitCode::kDone) return answer.code;

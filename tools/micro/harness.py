@@ -1,11 +1,13 @@
 """What the end-to-end tests of runners share: jobs, a run, its records."""
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -104,6 +106,31 @@ def environment():
 
 def lines(jobs):
     return "".join(json.dumps(j) + "\n" for j in jobs)
+
+
+SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile 1: 0"
+
+
+@contextlib.contextmanager
+def load():
+    """Keeps every processor busy, and the first one twice more.
+
+    This process and its children run on the first one, so that they must wait
+    for a processor on a machine of any size.
+    """
+    processors = sorted(os.sched_getaffinity(0))
+    busy = []
+    try:
+        for processor in [processors[0], processors[0], *processors]:
+            command = [sys.executable, "-c", SPIN, str(processor)]
+            busy.append(subprocess.Popen(command))
+        os.sched_setaffinity(0, processors[:1])
+        yield
+    finally:
+        os.sched_setaffinity(0, processors)
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 # A machine that runs tests is never quiet, and tests count runs.

@@ -11,31 +11,7 @@ import unittest
 
 sys.path.insert(0, "tools/micro")
 import harness  # noqa: E402
-from harness import job, micro  # noqa: E402
-
-SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile 1: 0"
-
-
-@contextlib.contextmanager
-def load():
-    """Keeps every processor busy, and the first one twice more.
-
-    This process and its children run on the first one, so that they must wait
-    for a processor on a machine of any size.
-    """
-    processors = sorted(os.sched_getaffinity(0))
-    busy = []
-    try:
-        for processor in [processors[0], processors[0], *processors]:
-            command = [sys.executable, "-c", SPIN, str(processor)]
-            busy.append(subprocess.Popen(command))
-        os.sched_setaffinity(0, processors[:1])
-        yield
-    finally:
-        os.sched_setaffinity(0, processors)
-        for process in busy:
-            process.kill()
-            process.wait()
+from harness import job, load, micro  # noqa: E402
 
 
 def on_a_terminal(jobs, *flags):

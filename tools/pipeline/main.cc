@@ -3,6 +3,7 @@
 //   bazel run //tools/pipeline -- --config=$PWD/configs/demo_pipeline.textproto
 #include <cstdint>
 #include <iostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -171,9 +172,12 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(RunOptions options, OptionsFromFlags());
   return RunAndSummarize(
       std::move(options),
-      [](const Row& row) {
-        return absl::StrCat(FaultsText(row), StorageText(row),
-                            DiagnosisText(row), UtilisationText(row));
+      // All runs of a job have the same diagnosis.
+      [diagnosed = std::set<std::string>()](const Row& row) mutable {
+        return absl::StrCat(
+            FaultsText(row), StorageText(row),
+            diagnosed.insert(row.job_id()).second ? DiagnosisText(row) : "",
+            UtilisationText(row));
       },
       [](const std::vector<Row>& rows) {
         const std::string containers = ContainersText(rows);

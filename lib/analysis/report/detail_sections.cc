@@ -287,18 +287,26 @@ void AddUnstable(const std::vector<ReportCell>& cells, Section* section) {
   DocumentTable table;
   table.caption = absl::StrCat("Unstable cells: standard deviation above ",
                                PercentText(kUnstableCv), " of the mean.");
-  table.header = {"transform", "library", "scenario", "mode", "runs", "spread"};
-  table.align = {Align::kLeft, Align::kLeft,  Align::kLeft,
-                 Align::kLeft, Align::kRight, Align::kRight};
+  table.header = {"transform", "library",    "scenario", "mode", "scope",
+                  "workers",   "batch size", "settings", "runs", "spread"};
+  table.align = {Align::kLeft,  Align::kLeft,  Align::kLeft,  Align::kLeft,
+                 Align::kLeft,  Align::kRight, Align::kRight, Align::kLeft,
+                 Align::kRight, Align::kRight};
   for (const ReportCell& cell : cells) {
     if (!cell.IsUnstable()) continue;
     DocumentCell runs(absl::StrCat(cell.summary->n));
     runs.value = cell.summary->n;
     DocumentCell spread(PercentText(cell.summary->cv));
     spread.value = cell.summary->cv;
-    table.rows.push_back({cell.example.transform(), cell.example.library(),
-                          cell.example.scenario(), cell.example.mode(), runs,
-                          spread});
+    const Row& row = cell.example;
+    const std::map<std::string, std::string> settings(row.settings().begin(),
+                                                      row.settings().end());
+    table.rows.push_back(
+        {row.transform(), row.library(), row.scenario(), row.mode(),
+         row.scope(), absl::StrCat(row.workers()),
+         absl::StrCat(row.batch_size()),
+         absl::StrJoin(settings, ", ", absl::PairFormatter("=")), runs,
+         spread});
   }
   if (table.rows.empty()) return;
   table.FoldConstantColumns();

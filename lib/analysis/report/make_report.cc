@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -236,6 +237,12 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
         "the files have neither rows nor verdicts nor batches; a runner, "
         "compare_baseline and mixture write them");
     return ExitCode::kInvalid;
+  }
+  if (!request.relative_to.empty() && !input.rows.empty()) {
+    std::set<std::string> libraries;
+    for (const Row& row : input.rows) libraries.insert(row.library());
+    RETURN_IF_ERROR(CheckChoice("--relative_to", request.relative_to,
+                                {libraries.begin(), libraries.end()}));
   }
   ExitCode code = ExitCode::kDone;
   options.title = request.title;

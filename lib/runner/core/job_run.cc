@@ -231,6 +231,15 @@ absl::Status JobRun::Measure(int run_index) {
     }
     Row row = NewRow(run_index);
     row.MergeFrom(measured);
+    // The kernel's counters have ticks, so in a short run of a loader they show
+    // nothing. What the machine was like just before it stands in.
+    const std::vector<std::string>& causes = context_.quiet->causes();
+    if (row.has_loader() && !row.has_noise() && !causes.empty() &&
+        row.elapsed_s() < measuring.min_judged_s()) {
+      row.add_warnings("contended");
+      row.mutable_noise()->mutable_causes()->Assign(causes.begin(),
+                                                    causes.end());
+    }
     if (row.has_noise()) {
       row.mutable_noise()->set_waited_s(context_.quiet->waited_s() -
                                         waited_before_s);

@@ -491,7 +491,10 @@ class Session {
     if (options_.verify) {
       Say(absl::StrCat("compared in ", time));
     } else if (!uses_servers_ || quiet_ == nullptr) {
-      Say(tally_.Counts());
+      // These do not wait for a quiet machine, and some do not watch it.
+      Say(absl::StrCat(tally_.Counts(), tally_.HasDisturbedRuns()
+                                            ? tally_.Noise(0, stable_within_)
+                                            : ""));
     } else {
       Say(absl::StrCat(tally_.Counts(), " in ", time,
                        tally_.Noise(quiet_->waited_s(), stable_within_)));

@@ -116,6 +116,15 @@ std::string RunTally::Noise(double waited_s, double stable_within) const {
   return text;
 }
 
+bool RunTally::HasDisturbedRuns() const {
+  for (const JobOfRows& job : jobs_) {
+    for (const auto& run : job.runs) {
+      if (!run.second.causes.empty()) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<double> RunTally::Throughputs(const JobOfRows& job) {
   std::vector<double> values;
   for (const auto& [index, run] : job.runs) {

@@ -28,6 +28,8 @@ class RunTally {
   // 3.0 s for a quiet machine; medians of 2 jobs not within 5%`. The last part
   // needs `stable_within` above 0.
   std::string Noise(double waited_s, double stable_within) const;
+  // Whether a run is noisy, contended or throttled.
+  bool HasDisturbedRuns() const;
   // A line per job in the order of their first rows: what it is, its median
   // throughput with the 95% interval, and what disturbed or ended it. Leaves
   // out what all jobs share. Empty without jobs.

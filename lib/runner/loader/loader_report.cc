@@ -14,9 +14,11 @@
 #include "absl/types/span.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/draw/text.h"
+#include "lib/records/attempts.h"
 #include "lib/records/loader.pb.h"
 #include "lib/runner/loader/loader_row.h"
 #include "lib/stats/summary.h"
+#include "lib/stats/winner.h"
 
 namespace feedrate {
 namespace {
@@ -156,7 +158,9 @@ struct Point {
   int workers = 0;
   int batch_size = 0;
   std::map<std::string, std::string> settings;
-  double throughput = 0;
+  Contestant runs;
+
+  double throughput() const { return runs.summary.median; }
 };
 
 using PointKey = std::tuple<int, int, std::map<std::string, std::string>>;
@@ -164,15 +168,9 @@ using PointKey = std::tuple<int, int, std::map<std::string, std::string>>;
 // Rows that differ only in their settings.
 struct Group {
   std::string name;
-  std::map<PointKey, std::map<int, double>> runs;
+  // By index, the throughput of a run and whether something disturbed it.
+  std::map<PointKey, std::map<int, std::pair<double, bool>>> runs;
 };
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle]
-                                : (values[middle - 1] + values[middle]) / 2;
-}
 
 std::vector<Group> GroupRows(const std::vector<Row>& rows) {
   std::vector<Group> groups;
@@ -190,7 +188,8 @@ std::vector<Group> GroupRows(const std::vector<Row>& rows) {
     groups[entry->second].runs[{row.workers(),
                                 row.batch_size(),
                                 {row.settings().begin(), row.settings().end()}}]
-                              [row.run_index()] = row.throughput();
+                              [row.run_index()] = {
+        row.throughput(), !DisturbancesOf(row).empty()};
   }
   return groups;
 }
@@ -198,10 +197,14 @@ std::vector<Group> GroupRows(const std::vector<Row>& rows) {
 std::vector<Point> PointsOf(const Group& group) {
   std::vector<Point> points;
   for (const auto& [key, runs] : group.runs) {
+    Point& point = points.emplace_back();
+    std::tie(point.workers, point.batch_size, point.settings) = key;
     std::vector<double> values;
-    for (const auto& run : runs) values.push_back(run.second);
-    points.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key),
-                      Median(std::move(values))});
+    for (const auto& run : runs) {
+      values.push_back(run.second.first);
+      point.runs.disturbed += run.second.second ? 1 : 0;
+    }
+    point.runs.summary = Summarize(absl::MakeSpan(values));
   }
   return points;
 }
@@ -221,8 +224,8 @@ int64_t MemoryOf(const Point& point) {
 }
 
 bool IsSmaller(const Point& a, const Point& b) {
-  return std::make_tuple(a.workers, MemoryOf(a), -a.throughput) <
-         std::make_tuple(b.workers, MemoryOf(b), -b.throughput);
+  return std::make_tuple(a.workers, MemoryOf(a), -a.throughput()) <
+         std::make_tuple(b.workers, MemoryOf(b), -b.throughput());
 }
 
 // Names only the settings that differ within the group.
@@ -274,10 +277,15 @@ std::string GainsText(const std::vector<Point>& points, const Point& best) {
       continue;
     }
     if (before != nullptr) {
-      const double gain = (point.throughput - before->throughput) /
+      const double gain = (point.throughput() - before->throughput()) /
                           (point.workers - before->workers);
-      parts.push_back(absl::StrFormat("%d to %d: %+.0f", before->workers,
-                                      point.workers, gain));
+      parts.push_back(
+          absl::StrFormat("%d to %d: ", before->workers, point.workers));
+      if (Separate(point.runs, before->runs).evidence == Evidence::kSeparate) {
+        absl::StrAppendFormat(&parts.back(), "%+.0f", gain);
+      } else {
+        parts.back() += "not separate";
+      }
     }
     before = &point;
   }
@@ -286,32 +294,50 @@ std::string GainsText(const std::vector<Point>& points, const Point& best) {
                                       absl::StrJoin(parts, ", "), "\n");
 }
 
+std::string ThroughputText(const Point& point) {
+  std::string text = absl::StrFormat("%.0f items/s", point.throughput());
+  if (point.runs.summary.interval) {
+    absl::StrAppendFormat(&text, " [%.0f, %.0f]",
+                          point.runs.summary.interval->low,
+                          point.runs.summary.interval->high);
+  }
+  return text;
+}
+
 std::string TextOf(const Group& group, const std::vector<Point>& points) {
   const Namer namer(points);
-  const Point& best = *std::max_element(points.begin(), points.end(),
-                                        [](const Point& a, const Point& b) {
-                                          return a.throughput < b.throughput;
-                                        });
+  const Point& best = *std::max_element(
+      points.begin(), points.end(), [](const Point& a, const Point& b) {
+        return a.throughput() < b.throughput();
+      });
   const Point* smallest = &best;
   for (const Point& point : points) {
-    if (point.throughput >= kGoodEnough * best.throughput &&
+    if (point.throughput() >= kGoodEnough * best.throughput() &&
         IsSmaller(point, *smallest)) {
       smallest = &point;
     }
   }
-  const double share = 100 * smallest->throughput / best.throughput;
-  std::string text = absl::StrFormat(
-      "%s\n  best: %s: %.0f items/s\n"
-      "  smallest within 3%% of it: %s: %.0f items/s\n",
-      group.name, namer.Of(best), best.throughput, namer.Of(*smallest),
-      smallest->throughput);
-  absl::StrAppend(&text, GainsText(points, best));
+  std::string text = absl::StrCat(
+      group.name, "\n  best: ", namer.Of(best), ": ", ThroughputText(best),
+      "\n  smallest within 3% of it: ", namer.Of(*smallest), ": ",
+      ThroughputText(*smallest), "\n", GainsText(points, best));
+  // What is smaller still must be known to be slower.
+  for (const Point& point : points) {
+    if (&point == smallest || !IsSmaller(point, *smallest)) continue;
+    const Separation from_best = Separate(best.runs, point.runs);
+    if (from_best.evidence == Evidence::kSeparate) continue;
+    absl::StrAppend(&text, "  No advice: ", namer.Of(point), " (",
+                    ThroughputText(point), ") and the best: ",
+                    EvidenceText(from_best.evidence, from_best.runs_needed),
+                    ".\n");
+    return text;
+  }
   absl::StrAppendFormat(
       &text,
       smallest == &best
           ? "  Use %s: nothing smaller comes within 3%% of it (%.0f%%).\n"
           : "  Use %s: %.0f%% of the best with fewer workers or less memory.\n",
-      namer.Of(*smallest), share);
+      namer.Of(*smallest), 100 * smallest->throughput() / best.throughput());
   return text;
 }
 
@@ -411,7 +437,8 @@ std::vector<std::string> ContainerCells(const std::string& container,
     ratios.push_back(row.throughput() / other->second.throughput());
   }
   const auto median = [&](const std::function<double(const Row&)>& value) {
-    return SignificantText(Median(ValuesOf(runs, value)));
+    std::vector<double> values = ValuesOf(runs, value);
+    return SignificantText(Summarize(absl::MakeSpan(values)).median);
   };
   const Row& first = runs.begin()->second;
   const std::vector<double> memory =

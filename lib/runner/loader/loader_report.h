@@ -27,8 +27,9 @@ std::string ContainersText(const std::vector<Row>& rows);
 
 // For each loader and recipe whose rows differ in their settings: the best
 // setting, the smallest within 3% of it (fewest workers, then least memory in
-// batches), what each worker adds, and a sentence with a recommendation. Empty
-// when nothing was swept. With several runs per setting the median counts.
+// batches), what each worker adds, and a sentence with a recommendation, if the
+// runs show that what is smaller still is slower. Empty when nothing was swept.
+// With several runs per setting the median counts.
 std::string SweepSummary(const std::vector<Row>& rows);
 
 }  // namespace feedrate

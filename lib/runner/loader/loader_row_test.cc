@@ -485,12 +485,27 @@ Row RowOf(int workers, int prefetch, double throughput, int run_index = 0) {
   return row;
 }
 
+// Three runs of each setting, a given share apart.
+std::vector<Row> Swept(const std::vector<Row>& settings, double apart = 0.001) {
+  std::vector<Row> rows;
+  for (const Row& setting : settings) {
+    for (int run = 0; run < 3; ++run) {
+      rows.push_back(setting);
+      rows.back().set_run_index(run);
+      rows.back().set_throughput(setting.throughput() *
+                                 (1 + apart * (run - 1)));
+    }
+  }
+  return rows;
+}
+
 TEST(SweepSummaryTest, NamesTheBestAndTheSmallestThatWillDo) {
-  const std::string text = SweepSummary({RowOf(1, 2, 500), RowOf(2, 2, 980),
-                                         RowOf(4, 2, 1000), RowOf(2, 4, 985)});
+  const std::string text =
+      SweepSummary(Swept({RowOf(1, 2, 500), RowOf(2, 2, 980), RowOf(4, 2, 1000),
+                          RowOf(2, 4, 985)}));
   EXPECT_THAT(
       text,
-      AllOf(HasSubstr("best: workers=4, prefetch=2: 1000 items/s"),
+      AllOf(HasSubstr("best: workers=4, prefetch=2: 1000 items/s [99"),
             HasSubstr("smallest within 3% of it: workers=2, prefetch=2: 980"),
             HasSubstr("each worker adds: 1 to 2: +480, 2 to 4: +10"),
             HasSubstr("Use workers=2, prefetch=2: 98% of the best"),
@@ -498,8 +513,24 @@ TEST(SweepSummaryTest, NamesTheBestAndTheSmallestThatWillDo) {
 }
 
 TEST(SweepSummaryTest, TheBestMayBeTheSmallest) {
-  EXPECT_THAT(SweepSummary({RowOf(1, 2, 500), RowOf(2, 2, 980)}),
+  EXPECT_THAT(SweepSummary(Swept({RowOf(1, 2, 500), RowOf(2, 2, 980)})),
               HasSubstr("Use workers=2: nothing smaller comes within 3%"));
+}
+
+TEST(SweepSummaryTest, AdviceNeedsEvidence) {
+  const std::vector<Row> settings = {RowOf(1, 2, 900), RowOf(2, 2, 980)};
+  EXPECT_THAT(SweepSummary(settings),
+              AllOf(HasSubstr("No advice: workers=1 (900 items/s) and the "
+                              "best: tied; 3 runs would show the spread"),
+                    HasSubstr("1 to 2: not separate"), Not(HasSubstr("Use"))));
+  EXPECT_THAT(
+      SweepSummary(Swept(settings, 0.05)),
+      AllOf(HasSubstr("runs should separate them"), Not(HasSubstr("Use"))));
+  std::vector<Row> disturbed = Swept(settings);
+  EXPECT_THAT(SweepSummary(disturbed), HasSubstr("Use workers=2"));
+  for (Row& row : disturbed) row.add_warnings("contended");
+  EXPECT_THAT(SweepSummary(disturbed),
+              HasSubstr("disturbed runs are no evidence"));
 }
 
 TEST(SweepSummaryTest, RunsCountByTheirMedian) {

@@ -1,5 +1,7 @@
 #include "lib/runner/train/train_run.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -20,10 +22,14 @@
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/machine/gpu.h"
+#include "lib/machine/process_counters.h"
+#include "lib/machine/root.h"
+#include "lib/measure/subject.h"
 #include "lib/model/worker/image_files.h"
 #include "lib/planning/subjects.h"
 #include "lib/records/job_identity.h"
@@ -87,21 +93,40 @@ std::vector<std::string> WordsOf(const TrainRunOptions& options, int trial) {
   return words;
 }
 
+// What the machine has done so far, and of that the processes that this one
+// started and that have ended.
+NoiseCounters CountNoise() {
+  NoiseCounters counters;
+  counters.processors = ReadProcessorCounters(Root());
+  rusage children = {};
+  getrusage(RUSAGE_CHILDREN, &children);
+  counters.process.cpu_s =
+      absl::ToDoubleSeconds(absl::DurationFromTimeval(children.ru_utime) +
+                            absl::DurationFromTimeval(children.ru_stime));
+  return counters;
+}
+
 // Each run is a training in processes of its own.
 class TrainWork : public JobWork {
  public:
-  explicit TrainWork(std::function<absl::Status(Row*)> train)
-      : train_(std::move(train)) {}
+  // `noise` outlives this object.
+  TrainWork(NoiseWatch* noise, std::function<absl::Status(Row*)> train)
+      : noise_(noise), train_(std::move(train)) {}
 
   absl::Status Prepare() override { return absl::OkStatus(); }
   absl::Status Measure(int /*run_index*/, Row* row) override {
-    return train_(row);
+    const NoiseCounters before = CountNoise();
+    const Stopwatch stopwatch;
+    RETURN_IF_ERROR(train_(row));
+    SetNoise(noise_->Judge(before, CountNoise(), stopwatch.Seconds()), row);
+    return absl::OkStatus();
   }
   bool alive() const override { return true; }
   void End() override {}
   std::string timed_unit() const override { return ""; }
 
  private:
+  NoiseWatch* const noise_;
   const std::function<absl::Status(Row*)> train_;
 };
 
@@ -158,6 +183,7 @@ class TrainMode : public JobMode {
   std::unique_ptr<JobWork> MakeWork(const RunContext& context, const Job& job,
                                     const JobPolicy&) override {
     return std::make_unique<TrainWork>(
+        context.noise,
         [this, &context, &job](Row* row) { return Train(context, job, row); });
   }
 
