@@ -51,11 +51,20 @@ exits 0 --a="head -c 1 /dev/zero | tail -c 1" --b="head -c 30000000 /dev/zero | 
 for field in cpu_s page_faults read_bytes written_bytes; do
   [[ $(count "\"usage\":{[^}]*\"$field\":") -eq 48 ]] || fail "no $field in rows"
 done
-grep -q 'memory worse: ' "$tmp/err" || fail "memory is not in the summary: $(cat "$tmp/err")"
+# Until it executes its command, a process has duel's memory, and a sanitizer
+# makes that large.
+sanitized=""
+if [[ "$(ldd "$DUEL")" =~ lib[at]san ]]; then
+  sanitized=1
+  echo "more memory: skipped, a sanitizer uses more"
+fi
+[[ -n "$sanitized" ]] || grep -q 'memory worse: ' "$tmp/err" ||
+  fail "memory is not in the summary: $(cat "$tmp/err")"
 cp "$tmp/out" "$tmp/memory"
 "$COMPARE" --paired --format=text --metrics=memory,bytes_read <"$tmp/memory" >"$tmp/verdict"
 [[ $? -eq 3 ]] || fail "more memory is not exit 3: $(cat "$tmp/verdict")"
-grep -q '^  memory  *worse' "$tmp/verdict" || fail "no line for memory: $(cat "$tmp/verdict")"
+[[ -n "$sanitized" ]] || grep -q '^  memory  *worse' "$tmp/verdict" ||
+  fail "no line for memory: $(cat "$tmp/verdict")"
 grep -q '^  bytes_read  *worse' "$tmp/verdict" || fail "no line for bytes_read"
 "$COMPARE" --paired --metrics=memory:100:higher <"$tmp/memory" >"$tmp/verdict" ||
   fail "more of what should be higher is not exit 0: $(cat "$tmp/verdict")"
@@ -69,7 +78,7 @@ grep -q 'did you mean "memory"' "$tmp/err" || fail "no suggestion: $(cat "$tmp/e
 # Allocations are counted if they are asked for, exactly: 2% more are found in
 # commands whose time says nothing.
 readonly ALLOCATING=lib/gate/duel/allocations/allocating
-if ldd "$ALLOCATING" | grep -q "lib[at]san"; then
+if [[ "$(ldd "$ALLOCATING")" =~ lib[at]san ]]; then
   echo "allocations: skipped, a sanitizer replaces malloc too, and must come first"
 else
   exits 0 --a="$ALLOCATING 1000" --b="$ALLOCATING 1020" --pairs=12 --seed=1 \
