@@ -283,32 +283,51 @@ void AddWarnings(const std::vector<ReportCell>& cells, Section* section) {
   section->blocks.emplace_back(std::move(table));
 }
 
+// Workers, batch size and settings, such as "workers=2, prefetch=4".
+std::string SettingOf(const Row& row) {
+  std::vector<std::string> parts = {
+      absl::StrCat("workers=", row.workers()),
+      absl::StrCat("batch_size=", row.batch_size())};
+  const std::map<std::string, std::string> settings(row.settings().begin(),
+                                                    row.settings().end());
+  for (const auto& setting : settings) {
+    parts.push_back(absl::StrCat(setting.first, "=", setting.second));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
 void AddUnstable(const std::vector<ReportCell>& cells, Section* section) {
+  std::vector<const ReportCell*> unstable;
+  std::set<std::string> settings;
+  for (const ReportCell& cell : cells) {
+    if (!cell.IsUnstable()) continue;
+    unstable.push_back(&cell);
+    settings.insert(SettingOf(cell.example));
+  }
+  if (unstable.empty()) return;
   DocumentTable table;
   table.caption = absl::StrCat("Unstable cells: standard deviation above ",
                                PercentText(kUnstableCv), " of the mean.");
-  table.header = {"transform", "library",    "scenario", "mode", "scope",
-                  "workers",   "batch size", "settings", "runs", "spread"};
-  table.align = {Align::kLeft,  Align::kLeft,  Align::kLeft,  Align::kLeft,
-                 Align::kLeft,  Align::kRight, Align::kRight, Align::kLeft,
-                 Align::kRight, Align::kRight};
-  for (const ReportCell& cell : cells) {
-    if (!cell.IsUnstable()) continue;
-    DocumentCell runs(absl::StrCat(cell.summary->n));
-    runs.value = cell.summary->n;
-    DocumentCell spread(PercentText(cell.summary->cv));
-    spread.value = cell.summary->cv;
-    const Row& row = cell.example;
-    const std::map<std::string, std::string> settings(row.settings().begin(),
-                                                      row.settings().end());
-    table.rows.push_back(
-        {row.transform(), row.library(), row.scenario(), row.mode(),
-         row.scope(), absl::StrCat(row.workers()),
-         absl::StrCat(row.batch_size()),
-         absl::StrJoin(settings, ", ", absl::PairFormatter("=")), runs,
-         spread});
+  table.header = {"transform", "library", "scenario", "mode"};
+  table.align.assign(4, Align::kLeft);
+  if (settings.size() > 1) {
+    table.header.push_back("setting");
+    table.align.push_back(Align::kLeft);
   }
-  if (table.rows.empty()) return;
+  table.header.insert(table.header.end(), {"runs", "spread"});
+  table.align.insert(table.align.end(), 2, Align::kRight);
+  for (const ReportCell* cell : unstable) {
+    const Row& row = cell->example;
+    DocumentCell runs(absl::StrCat(cell->summary->n));
+    runs.value = cell->summary->n;
+    DocumentCell spread(PercentText(cell->summary->cv));
+    spread.value = cell->summary->cv;
+    table.rows.push_back(
+        {row.transform(), row.library(), row.scenario(), row.mode()});
+    if (settings.size() > 1) table.rows.back().push_back(SettingOf(row));
+    table.rows.back().push_back(runs);
+    table.rows.back().push_back(spread);
+  }
   table.FoldConstantColumns();
   section->blocks.emplace_back(std::move(table));
 }

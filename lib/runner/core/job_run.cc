@@ -251,10 +251,11 @@ absl::Status JobRun::Measure(int run_index) {
     (is_planned && attempts == 0 ? planned_s_ : extra_s_) += elapsed_s;
     throughputs_[run_index] = measured.throughput();
     ++attempts;
-    // A repeated run of a mixture would write its batches twice.
+    // A repeated run of a mixture would write its batches twice, and one of a
+    // training may take hours.
     if (!Contains(measured.warnings(), kNoisy) || IsNullJob(job_) ||
-        IsMixtureJob(job_) || attempts >= measuring.max_attempts() ||
-        !CanAfford(elapsed_s)) {
+        IsMixtureJob(job_) || !mode_->UsesServers() ||
+        attempts >= measuring.max_attempts() || !CanAfford(elapsed_s)) {
       break;
     }
   }
