@@ -91,7 +91,8 @@ class AuditTest(harness.TestCase):
             ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
         )
         self.addCleanup(os.environ.__setitem__, "ASAN_OPTIONS", options)
-        leak, _ = self.audit("leak", "--soak=2s", settings={"bytes": 300000})
+        soak = "--soak=10s" if SANITIZES_THREADS else "--soak=2s"
+        leak, _ = self.audit("leak", soak, settings={"bytes": 300000})
         growth = leak["growth"]
         self.assertEqual(growth["verdict"], "leak")
         self.assertGreater(growth["slope_bytes"], 250000)
@@ -99,7 +100,7 @@ class AuditTest(harness.TestCase):
         if not SANITIZES_THREADS:
             self.assertLess(growth["slope_bytes"], 450000)
         self.assertIn("memory grows by", leak["faults"][-1])
-        steady, _ = self.audit("ok", "--soak=2s", code=0)
+        steady, _ = self.audit("ok", soak, code=0)
         self.assertEqual(steady["growth"]["verdict"], "steady")
 
     def test_our_own_loader_passes(self):
