@@ -66,7 +66,10 @@ cp "$tmp/out" "$tmp/memory"
 [[ -n "$sanitized" ]] || grep -q '^  memory  *worse' "$tmp/verdict" ||
   fail "no line for memory: $(cat "$tmp/verdict")"
 grep -q '^  bytes_read  *worse' "$tmp/verdict" || fail "no line for bytes_read"
-"$COMPARE" --paired --metrics=memory:100:higher <"$tmp/memory" >"$tmp/verdict" ||
+# 4 where B, which writes 30 MB, leaves the machine slower behind.
+"$COMPARE" --paired --metrics=memory:100:higher <"$tmp/memory" >"$tmp/verdict"
+code=$?
+[[ $code -eq 0 || ($code -eq 4 && "$(cat "$tmp/verdict")" == *control_moved*) ]] ||
   fail "more of what should be higher is not exit 0: $(cat "$tmp/verdict")"
 "$COMPARE" --paired --metrics=time,gpu_memory <"$tmp/memory" >/dev/null 2>"$tmp/err"
 grep -q 'gpu_memory is not judged, because no pair has it (gpu_memory.peak' "$tmp/err" ||
