@@ -43,10 +43,6 @@ double WeightedMean(const std::vector<double>& values,
   return sum / static_cast<double>(values.size());
 }
 
-double MeanOf(const std::vector<double>& values) {
-  return WeightedMean(values, std::vector<double>(values.size(), 1));
-}
-
 Interval Middle95(std::vector<double>* values) {
   std::sort(values->begin(), values->end());
   return {SortedQuantile(*values, 0.025), SortedQuantile(*values, 0.975)};

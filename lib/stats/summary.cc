@@ -278,9 +278,13 @@ std::vector<double> SortedLogs(absl::Span<const double> values) {
   return logs;
 }
 
+}  // namespace
+
 double MeanOf(absl::Span<const double> values) {
   return SumOf(values, 0, false) / static_cast<double>(values.size());
 }
+
+namespace {
 
 double DeviationOf(absl::Span<const double> values, double mean) {
   if (values.size() < 2) return 0;

@@ -83,6 +83,9 @@ struct Slope {
 };
 absl::optional<Slope> SlopeOf(absl::Span<const double> values);
 
+// The same bits in any order. REQUIRES: not empty.
+double MeanOf(absl::Span<const double> values);
+
 // exp of the mean logarithm. REQUIRES: not empty, all above 0.
 double GeometricMean(absl::Span<const double> values);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/imports/imports.h"
 #include "lib/stats/quantiles.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -229,10 +229,6 @@ std::vector<double> CopySpeedsFor(const std::vector<Row>& rows,
   return found;
 }
 
-double MeanOf(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
-}
-
 // What the speed of memory did to the throughput of a job's runs.
 struct MemoryEffect {
   // By how much faster copies were than for the baseline, as a logarithm.
@@ -241,19 +237,21 @@ struct MemoryEffect {
   // it may be. A job far from the speed of a copy computes while it waits.
   double share = 0;
   double doubt = 0;
-  // Of each run, in the order of the rows. Empty if it is not known.
+  // The logarithm that memory adds to each run, in the order of the rows. Empty
+  // if nobody measured the memory.
   std::vector<double> current;
   std::vector<double> baseline;
-
-  // The values without it.
-  static std::vector<double> TakenOff(std::vector<double> values,
-                                      const std::vector<double>& effects) {
-    for (size_t i = 0; i < values.size() && i < effects.size(); ++i) {
-      values[i] *= std::exp(-effects[i]);
-    }
-    return values;
-  }
 };
+
+// The throughputs of the runs without these effects, as logarithms.
+std::vector<double> Without(const std::vector<double>& effects,
+                            std::vector<double> throughputs) {
+  if (effects.size() != throughputs.size()) return throughputs;
+  for (size_t i = 0; i < effects.size(); ++i) {
+    throughputs[i] *= std::exp(-effects[i]);
+  }
+  return throughputs;
+}
 
 MemoryEffect MemoryEffectOn(const std::vector<Row>& current,
                             const std::vector<Row>& baseline, double of_limit,
@@ -316,23 +314,26 @@ RuleJob MakeRuleJob(const JobPair& pair, const CopySpeeds& copies_now,
   for (const auto& metric : now) {
     const auto stored = before.find(metric.first);
     if (stored == before.end() || !IsSpeed(metric.first)) continue;
-    absl::optional<Shift> shift = ShiftOfRuns(stored->second, metric.second);
+    const bool is_throughput = metric.first == "throughput";
+    // One run on each side says less about the memory than its samples say.
+    const bool has_runs = stored->second.size() + metric.second.size() > 2;
+    const bool corrects = is_throughput && has_runs;
+    absl::optional<Shift> shift =
+        corrects ? ShiftOfRuns(Without(memory.baseline, stored->second),
+                               Without(memory.current, metric.second))
+                 : ShiftOfRuns(stored->second, metric.second);
     if (!shift) continue;
-    const double slower_clock = std::max(0.0, RiseOf(kClock, job).value_or(0));
-    if (metric.first == "throughput" && shift->df > 0) {
-      shift =
-          ShiftOfRuns(MemoryEffect::TakenOff(stored->second, memory.baseline),
-                      MemoryEffect::TakenOff(metric.second, memory.current));
+    if (is_throughput && !has_runs) {
+      shift = ShiftWithinRuns(baseline[0], current[0], *shift, &job);
+    }
+    shift->slower_machine = std::max(0.0, RiseOf(kClock, job).value_or(0));
+    if (corrects) {
       shift->knows_memory = !memory.current.empty();
       shift->memory = memory.share * memory.rise;
-      shift->slower_machine =
-          slower_clock + memory.doubt * std::abs(memory.rise);
+      shift->slower_machine += memory.doubt * std::abs(memory.rise);
     } else {
-      if (metric.first == "throughput") {
-        shift = ShiftWithinRuns(baseline[0], current[0], *shift, &job);
-      }
-      shift->slower_machine = slower_clock + (memory.share + memory.doubt) *
-                                                 std::max(0.0, -memory.rise);
+      shift->slower_machine +=
+          (memory.share + memory.doubt) * std::max(0.0, -memory.rise);
     }
     job.shifts[metric.first] = *shift;
   }

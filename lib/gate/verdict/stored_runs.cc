@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -333,10 +332,6 @@ constexpr size_t kFewestSamples = 3;
 constexpr double kSingleDf = 3;
 // Makes a median distance the standard deviation of normal noise.
 constexpr double kNormal = 1.4826;
-
-double MeanOf(absl::Span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
-}
 
 double SquaresOf(absl::Span<const double> values) {
   const double mean = MeanOf(values);

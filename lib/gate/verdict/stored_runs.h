@@ -95,12 +95,11 @@ struct Shift {
   // How the runs of the sides lie. The test of the means assumes one level per
   // side; a machine that jumps between two can pass it by chance.
   enum class Order {
-    // Of the pairs of a run of each side, at most 2% are in the other order
-    // than
-    // the means.
+    // Compare each run of one side with each of the other: at most 2% of the
+    // pairs are ordered unlike the means.
     kApart,
-    // More, but as few as one level for both sides hardly ever gives, by the
-    // rank test of Mann and Whitney.
+    // There are more such pairs, but fewer than chance gives if both sides have
+    // the same level, by the rank test of Mann and Whitney.
     kUnlikely,
     kMixed,
   };

@@ -92,13 +92,12 @@ constexpr int kLimitTries = 3;
 
 double LimitFor(double reached, const std::function<double()>& measure,
                 std::optional<double>* known) {
-  if (!known->has_value()) {
-    *known = measure();
+  if (!known->has_value()) *known = measure();
+  double& limit = known->value();
+  for (int i = 0; i < kLimitTries && limit > 0 && reached > limit; ++i) {
+    limit = std::max(limit, measure());
   }
-  for (int i = 0; i<kLimitTries&&* * known> 0 && reached > **known; ++i) {
-    *known = std::max(**known, measure());
-  }
-  return **known;
+  return limit;
 }
 
 void SetLimit(const std::string& name, double throughput, Row* row) {

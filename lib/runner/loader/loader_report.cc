@@ -165,11 +165,11 @@ struct Point {
 
 using PointKey = std::tuple<int, int, std::map<std::string, std::string>>;
 
-// Rows that differ only in their settings.
+// Rows that differ only in their settings. They outlive the group.
 struct Group {
   std::string name;
-  // By index, the throughput of a run and whether something disturbed it.
-  std::map<PointKey, std::map<int, std::pair<double, bool>>> runs;
+  // By index, the attempt at a run that counts.
+  std::map<PointKey, std::map<int, const Row*>> runs;
 };
 
 std::vector<Group> GroupRows(const std::vector<Row>& rows) {
@@ -184,12 +184,13 @@ std::vector<Group> GroupRows(const std::vector<Row>& rows) {
                       "\n");
     const auto [entry, is_new] = known.emplace(key, groups.size());
     if (is_new) groups.emplace_back().name = name;
-    // A later attempt replaces an earlier one.
-    groups[entry->second].runs[{row.workers(),
-                                row.batch_size(),
-                                {row.settings().begin(), row.settings().end()}}]
-                              [row.run_index()] = {
-        row.throughput(), !DisturbancesOf(row).empty()};
+    const PointKey point = {row.workers(),
+                            row.batch_size(),
+                            {row.settings().begin(), row.settings().end()}};
+    const Row*& counts = groups[entry->second].runs[point][row.run_index()];
+    if (counts == nullptr || AttemptRank(row) <= AttemptRank(*counts)) {
+      counts = &row;
+    }
   }
   return groups;
 }
@@ -201,8 +202,8 @@ std::vector<Point> PointsOf(const Group& group) {
     std::tie(point.workers, point.batch_size, point.settings) = key;
     std::vector<double> values;
     for (const auto& run : runs) {
-      values.push_back(run.second.first);
-      point.runs.disturbed += run.second.second ? 1 : 0;
+      values.push_back(run.second->throughput());
+      point.runs.disturbed += DisturbancesOf(*run.second).empty() ? 0 : 1;
     }
     point.runs.summary = Summarize(absl::MakeSpan(values));
   }

@@ -539,6 +539,11 @@ TEST(SweepSummaryTest, RunsCountByTheirMedian) {
        RowOf(2, 2, 200, 0), RowOf(2, 2, 10, 0)});
   EXPECT_THAT(text, HasSubstr("best: workers=1: 110 items/s"))
       << "the last attempt of workers=2 counts";
+  Row noisy = RowOf(2, 2, 5, 0);
+  noisy.add_warnings("noisy");
+  EXPECT_THAT(SweepSummary({RowOf(1, 2, 100), RowOf(2, 2, 200), noisy}),
+              HasSubstr("best: workers=2: 200 items/s"))
+      << "the cleanest attempt counts";
 }
 
 TEST(SweepSummaryTest, WithoutASweepThereIsNothingToSay) {
