@@ -9,7 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 source "$REPO_ROOT/tools/testing/checks.sh"
 cd "$REPO_ROOT"
 
-dev/bazel.sh build --noshow_progress //tools/plan
+dev/bazel.sh build --noshow_progress //tools/plan //tools/micro
 
 expect_eq list "$(./feedrate list)" \
   "$(find tools -name main.cc | cut -d/ -f2 | LC_ALL=C sort)"
@@ -36,6 +36,13 @@ for mistake in "" frobnicate ../plan --completion=csh; do
   expect_eq "mistake '$mistake'" "$code" 1
   [[ "$err" == *feedrate* ]] || fail "mistake '$mistake': $err"
 done
+err="$(./feedrate micr 2>&1)" && fail "micr is a program"
+expect_eq suggestion "$err" \
+  'feedrate: no program "micr"; did you mean "micro"?; feedrate list names them'
+# Programs print commands as people type them.
+err="$(./feedrate micro </dev/null 2>&1)" && fail "micro without jobs"
+expect_eq "a printed command" "$err" "micro: no jobs on standard input; \
+./feedrate plan --config=FILE makes them"
 
 # Exit 2 only if a line says broken; dev/checks/wheel_test.sh breaks something.
 code=0

@@ -1,6 +1,7 @@
 #include "lib/base/text.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "absl/strings/ascii.h"
@@ -306,6 +307,12 @@ std::string ShellWord(absl::string_view word) {
       });
   if (is_plain) return std::string(word);
   return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
+}
+
+std::string ProgramCommand(absl::string_view program) {
+  const char* const front = std::getenv("FEEDRATE_COMMAND");
+  if (front == nullptr) return std::string(program);
+  return absl::StrCat(ShellWord(front), " ", program);
 }
 
 namespace {

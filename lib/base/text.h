@@ -97,6 +97,11 @@ std::string GithubProperty(absl::string_view text);
 // are.
 std::string ShellWord(absl::string_view word);
 
+// The words that start a program of ours, for commands that people copy:
+// `./feedrate micro` if the front command started this process, which says so
+// in $FEEDRATE_COMMAND, else just the name.
+std::string ProgramCommand(absl::string_view program);
+
 // Whether `c` may change what a terminal shows around it: control characters,
 // line and paragraph separators, characters that change the direction of text,
 // and those that XML forbids.

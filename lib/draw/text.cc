@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "glog/logging.h"
 #include "lib/base/text.h"
 
@@ -175,6 +176,20 @@ std::string ToColumns(absl::string_view text, size_t columns) {
   return std::string(text.substr(0, kept));
 }
 
+std::vector<std::string> WrappedLines(absl::string_view text, size_t columns) {
+  if (DisplayWidth(text) <= columns) return {std::string(text)};
+  std::vector<std::string> lines;
+  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    if (lines.empty() ||
+        DisplayWidth(lines.back()) + 1 + DisplayWidth(word) > columns) {
+      lines.emplace_back(word);
+    } else {
+      absl::StrAppend(&lines.back(), " ", word);
+    }
+  }
+  return lines;
+}
+
 Table::Table(std::vector<std::string> header, std::vector<Align> align)
     : header_(std::move(header)), align_(std::move(align)) {
   CHECK_EQ(header_.size(), align_.size());
@@ -188,6 +203,27 @@ void Table::AddRow(std::vector<std::string> cells, std::vector<bool> best) {
 
 void Table::AddRule() { rows_.emplace_back(); }
 
+std::string Table::Lines(const std::vector<std::string>& cells,
+                         const std::vector<bool>& best,
+                         const std::vector<size_t>& widths) const {
+  std::vector<std::vector<std::string>> lines(1);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    std::vector<std::string> parts = {cells[i]};
+    if (align_[i] == Align::kLeft) parts = WrappedLines(cells[i], widths[i]);
+    if (parts.size() > lines.size()) lines.resize(parts.size());
+    for (size_t j = 0; j < parts.size(); ++j) {
+      lines[j].resize(cells.size());
+      // A word that was harmless inside a line may be a command at its start.
+      lines[j][i] = PrintableText(parts[j]);
+    }
+  }
+  std::string text;
+  for (const std::vector<std::string>& line : lines) {
+    text += Line(line, best, widths);
+  }
+  return text;
+}
+
 std::string Table::Line(const std::vector<std::string>& cells,
                         const std::vector<bool>& best,
                         const std::vector<size_t>& widths) const {
@@ -197,12 +233,45 @@ std::string Table::Line(const std::vector<std::string>& cells,
     const size_t own = DisplayWidth(cells[i]);
     const std::string pad(widths[i] > own ? widths[i] - own : 0, ' ');
     if (align_[i] == Align::kRight) line += pad;
-    absl::StrAppend(&line, best[i] ? kBest : "", cells[i],
-                    best[i] ? kPlain : "");
+    const bool bold = best[i] && !cells[i].empty();
+    absl::StrAppend(&line, bold ? kBest : "", cells[i], bold ? kPlain : "");
     if (align_[i] == Align::kLeft) line += pad;
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
+}
+
+void Table::Narrow(const std::vector<std::vector<std::string>>& rows,
+                   std::vector<size_t>* widths) const {
+  // No column gets narrower than its header and its longest word.
+  std::vector<size_t> least;
+  for (const std::string& name : header_) {
+    least.push_back(DisplayWidth(PrintableText(name)));
+  }
+  for (const std::vector<std::string>& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      for (absl::string_view word : absl::StrSplit(row[i], ' ')) {
+        least[i] = std::max(least[i], DisplayWidth(word));
+      }
+    }
+  }
+  size_t total = std::accumulate(widths->begin(), widths->end(),
+                                 kGap * (widths->size() - 1));
+  for (; total > kMaxColumns; --total) {
+    // The first column, which names the row, is the last to get narrower.
+    size_t widest = 0;
+    for (size_t i = 1; i < widths->size(); ++i) {
+      if (align_[i] == Align::kLeft && (*widths)[i] > least[i] &&
+          (widest == 0 || (*widths)[i] > (*widths)[widest])) {
+        widest = i;
+      }
+    }
+    if (widest == 0 &&
+        (align_[0] != Align::kLeft || (*widths)[0] <= least[0])) {
+      return;
+    }
+    --(*widths)[widest];
+  }
 }
 
 std::string Table::ToText(bool color) const {
@@ -222,6 +291,7 @@ std::string Table::ToText(bool color) const {
   };
   widen(header);
   for (const std::vector<std::string>& row : rows) widen(row);
+  Narrow(rows, &widths);
   const size_t total =
       std::accumulate(widths.begin(), widths.end(), size_t{0}) +
       kGap * (widths.size() - 1);
@@ -233,7 +303,7 @@ std::string Table::ToText(bool color) const {
   for (size_t i = 0; i < rows.size(); ++i) {
     text += rows[i].empty()
                 ? rule
-                : Line(rows[i], color ? rows_[i].best : none, widths);
+                : Lines(rows[i], color ? rows_[i].best : none, widths);
   }
   return text;
 }

@@ -40,6 +40,13 @@ size_t DisplayWidth(absl::string_view text);
 // The start of `text` that fits into `columns`.
 std::string ToColumns(absl::string_view text, size_t columns);
 
+// The width that printed tables keep to.
+inline constexpr size_t kMaxColumns = 120;
+
+// Breaks `text` at spaces into lines of at most `columns`. A longer word has a
+// line of its own.
+std::vector<std::string> WrappedLines(absl::string_view text, size_t columns);
+
 // A table of text with aligned columns, filled row by row and printed once.
 // Escapes its cells, which may hold foreign text.
 //
@@ -62,7 +69,9 @@ class Table {
   bool empty() const { return rows_.empty(); }
 
   // Puts two spaces between columns and a line under the header. No trailing
-  // spaces. Only `color` shows which cells are best.
+  // spaces. Only `color` shows which cells are best. Where the table would be
+  // wider than kMaxColumns, texts on the left go on in further lines, broken at
+  // spaces.
   std::string ToText(bool color = false) const;
   // The same as a Markdown table, without the lines of AddRule. kMarkdown: the
   // cells are Markdown of ours, such as code and links.
@@ -75,6 +84,13 @@ class Table {
     std::vector<bool> best;
   };
 
+  // Narrows columns on the left until the table has kMaxColumns.
+  void Narrow(const std::vector<std::vector<std::string>>& rows,
+              std::vector<size_t>* widths) const;
+  // One row, in as many lines as its cells need.
+  std::string Lines(const std::vector<std::string>& cells,
+                    const std::vector<bool>& best,
+                    const std::vector<size_t>& widths) const;
   std::string Line(const std::vector<std::string>& cells,
                    const std::vector<bool>& best,
                    const std::vector<size_t>& widths) const;

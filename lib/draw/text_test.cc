@@ -2,7 +2,10 @@
 
 #include <cmath>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "lib/draw/progress.h"
@@ -133,6 +136,32 @@ TEST(TableTest, OneLongNameDoesNotWidenEveryRow) {
   for (int i = 0; i < 100; ++i) table.AddRow({"y", "2"});
   EXPECT_LT(table.ToText().size(), 200000u);
   EXPECT_NE(table.ToText().find("x  1\n"), std::string::npos);
+}
+
+TEST(TableTest, LongTextsGoOnBelow) {
+  Table table({"job", "n", "why"}, {Align::kLeft, Align::kRight, Align::kLeft});
+  std::string why = "because";
+  for (int i = 0; i < 30; ++i) why += " because";
+  table.AddRow({"first", "1", why}, {false, true, false});
+  table.AddRow({"second", "2", ""});
+  const std::string text = table.ToText(true);
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  ASSERT_EQ(lines.size(), 7u) << text;
+  for (const std::string& line : lines) EXPECT_LE(DisplayWidth(line), 131u);
+  EXPECT_EQ(lines[2].find("first   \x1B[1;32m1\x1B[0m  because "), 0u) << text;
+  EXPECT_EQ(lines[3].find("           because because"), 0u) << text;
+  EXPECT_EQ(lines[5], "second  2");
+  // Nothing is cut: a table of long words stays wide.
+  Table wide({"a", "b"}, {Align::kLeft, Align::kLeft});
+  wide.AddRow({std::string(90, 'x'), std::string(90, 'y')});
+  EXPECT_NE(wide.ToText().find(std::string(90, 'y')), std::string::npos);
+}
+
+TEST(TableTest, NoLineStartsWithACommandOfCi) {
+  Table table({"job", "n"}, {Align::kLeft, Align::kRight});
+  table.AddRow(
+      {std::string(100, 'x') + " ::error::stop " + std::string(90, 'y'), "1"});
+  EXPECT_EQ(table.ToText().find("\n::"), std::string::npos) << table.ToText();
 }
 
 TEST(ToColumnsTest, KeepsWholeCharacters) {

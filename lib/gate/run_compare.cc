@@ -36,6 +36,7 @@
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
+#include "lib/records/attempts.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"
 
@@ -171,10 +172,10 @@ absl::StatusOr<std::vector<Verdict>> JudgeFiles(const CompareOptions& options,
   }
   std::vector<Verdict> jobs = CompareRowFiles(input.rows, baseline.rows, rules);
   for (Verdict& verdict : jobs) {
-    verdict.set_command(
-        absl::StrCat("compare_baseline --current=", ShellWord(options.current),
-                     " --baseline=", ShellWord(options.baseline),
-                     " --explain=", ShellWord(verdict.job())));
+    verdict.set_command(absl::StrCat(
+        ProgramCommand("compare_baseline"), " --current=",
+        ShellWord(options.current), " --baseline=", ShellWord(options.baseline),
+        " --explain=", ShellWord(verdict.job())));
   }
   return jobs;
 }
@@ -222,7 +223,8 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
   for (Verdict& verdict : rows) jobs.push_back(std::move(verdict));
   for (Verdict& verdict : jobs) {
     verdict.set_command(
-        absl::StrCat("compare_baseline --current=", ShellWord(options.current),
+        absl::StrCat(ProgramCommand("compare_baseline"),
+                     " --current=", ShellWord(options.current),
                      " --baselines=", ShellWord(options.baselines),
                      options.across_machines ? " --across_machines" : "",
                      " --explain=", ShellWord(verdict.job())));
@@ -238,25 +240,8 @@ std::string MeasureAgain(const std::vector<const Row*>& rows,
   if (rows.empty()) return "";
   const auto run = input.commands.find(rows[0]->run_id());
   if (run == input.commands.end() || run->second.empty()) return "";
-  std::string command;
-  bool has_config = false;
-  for (const std::string& word : run->second) {
-    if (absl::StartsWith(word, "--output=")) continue;
-    has_config |= absl::StartsWith(word, "--config=");
-    absl::StrAppend(&command, command.empty() ? "" : " ", ShellWord(word));
-  }
-  std::set<std::string> libraries;
-  std::set<std::string> transforms;
-  for (const Row* row : rows) {
-    libraries.insert(row->library());
-    transforms.insert(row->transform());
-  }
-  // Jobs of a file are what they are; those of a config can be narrowed down.
-  if (has_config && transforms.count("") == 0) {
-    absl::StrAppend(
-        &command, " --libraries=", ShellWord(absl::StrJoin(libraries, ",")),
-        " --transforms=", ShellWord(absl::StrJoin(transforms, ",")));
-  }
+  const std::string command =
+      absl::StrJoin(CommandAgain(run->second, rows), " ");
   return absl::StrCat(command, " --output=- >> ",
                       current == "-" ? "rows.jsonl" : ShellWord(current));
 }

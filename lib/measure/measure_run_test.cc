@@ -412,13 +412,16 @@ TEST_F(QuietWaitTest, WaitsUntilTheOthersAreDone) {
   QuietWait wait(Options());
   EXPECT_NEAR(wait.Wait(), 0.5, 1e-9);
   EXPECT_TRUE(wait.quiet());
+  EXPECT_THAT(wait.causes(), testing::IsEmpty());
 }
 
 TEST_F(QuietWaitTest, TheBudgetIsForAllWaits) {
   busy_ = 1000;
   QuietWait wait(Options());
+  EXPECT_THAT(wait.causes(), testing::IsEmpty());
   EXPECT_NEAR(wait.Wait(), 1, 1e-9);
   EXPECT_FALSE(wait.quiet());
+  EXPECT_THAT(wait.causes(), testing::ElementsAre("load"));
   EXPECT_EQ(wait.Wait(), 0);
   EXPECT_EQ(looks_, 10);
   // It may grow.

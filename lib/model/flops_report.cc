@@ -125,7 +125,7 @@ std::string FlopsTable(const std::vector<Flops>& records, bool markdown) {
   const Align right = Align::kRight;
   Table table(
       {"model", "tokens", "part", "parameters", "forward GFLOP",
-       "training GFLOP", "forward bytes", "FLOP/byte"},
+       "training GFLOP", "forward MiB", "FLOP/byte"},
       {Align::kLeft, right, Align::kLeft, right, right, right, right, right});
   for (const Flops& record : records) {
     const bool total = record.part() == "total";
@@ -134,7 +134,7 @@ std::string FlopsTable(const std::vector<Flops>& records, bool markdown) {
     table.AddRow({record.model(), absl::StrCat(record.tokens()), part,
                   SignificantText(record.parameters(), 3),
                   Giga(record.forward_flops()), Giga(record.training_flops()),
-                  BytesText(record.forward_bytes()),
+                  SignificantText(record.forward_bytes() / (1 << 20)),
                   SignificantText(record.intensity(), 3)});
     if (total && !markdown) table.AddRule();
   }

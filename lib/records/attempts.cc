@@ -1,5 +1,16 @@
 #include "lib/records/attempts.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "lib/base/text.h"
+
 namespace feedrate {
 namespace {
 
@@ -46,6 +57,58 @@ std::vector<std::string> DisturbancesAmong(
 std::vector<std::string> DisturbancesOf(const Row& row) {
   return DisturbancesAmong(
       std::vector<std::string>(row.warnings().begin(), row.warnings().end()));
+}
+
+namespace {
+
+// Whether `word` is the flag, with its value or before it.
+bool IsFlag(absl::string_view word, absl::string_view flag) {
+  return absl::ConsumePrefix(&word, "--") && absl::ConsumePrefix(&word, flag) &&
+         (word.empty() || word[0] == '=');
+}
+
+std::string ListFlag(absl::string_view flag,
+                     const std::set<std::string>& values) {
+  return ShellWord(absl::StrCat("--", flag, "=", absl::StrJoin(values, ",")));
+}
+
+}  // namespace
+
+std::vector<std::string> CommandAgain(absl::Span<const std::string> command,
+                                      absl::Span<const Row* const> rows) {
+  if (command.empty()) return {};
+  std::set<std::string> libraries;
+  std::set<std::string> transforms;
+  for (const Row* row : rows) {
+    libraries.insert(row->library());
+    transforms.insert(row->transform());
+  }
+  // Jobs of a file are what they are; those of a config can be narrowed down.
+  const bool has_config = std::any_of(
+      command.begin(), command.end(),
+      [](const std::string& word) { return IsFlag(word, "config"); });
+  const bool by_transform = has_config && transforms.count("") == 0;
+  std::vector<std::string> dropped = {"output"};
+  if (has_config) dropped.push_back("libraries");
+  if (by_transform) dropped.push_back("transforms");
+  // A program that `feedrate` started has a path that nobody typed.
+  const std::string name(command[0].substr(command[0].find_last_of('/') + 1));
+  std::vector<std::string> words = {std::getenv("FEEDRATE_COMMAND") == nullptr
+                                        ? ShellWord(command[0])
+                                        : ProgramCommand(name)};
+  for (size_t i = 1; i < command.size(); ++i) {
+    const std::string& word = command[i];
+    if (word == "--resume") continue;
+    if (std::any_of(dropped.begin(), dropped.end(),
+                    [&](const auto& flag) { return IsFlag(word, flag); })) {
+      if (!absl::StrContains(word, '=')) ++i;
+      continue;
+    }
+    words.push_back(ShellWord(word));
+  }
+  if (has_config) words.push_back(ListFlag("libraries", libraries));
+  if (by_transform) words.push_back(ListFlag("transforms", transforms));
+  return words;
 }
 
 }  // namespace feedrate

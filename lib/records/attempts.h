@@ -1,5 +1,5 @@
 // Which attempt at a run counts: the cleanest one. Everything that reads rows
-// uses this rule.
+// uses this rule. And how to make another attempt.
 #pragma once
 
 #include <string>
@@ -25,5 +25,11 @@ int AttemptRank(const Row& row);
 std::vector<std::string> DisturbancesOf(const Row& row);
 std::vector<std::string> DisturbancesAmong(
     absl::Span<const std::string> warnings);
+
+// The command of a run, to measure some of its rows again: limited to their
+// libraries and transforms if the run has a config, and without flags for where
+// rows go. The words are ready for a shell. Empty if `command` is.
+std::vector<std::string> CommandAgain(absl::Span<const std::string> command,
+                                      absl::Span<const Row* const> rows);
 
 }  // namespace feedrate

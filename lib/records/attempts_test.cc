@@ -1,5 +1,9 @@
 #include "lib/records/attempts.h"
 
+#include <cstdlib>
+#include <string>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -40,6 +44,42 @@ TEST(AttemptRankTest, WhatTheProgramItselfDoesIsNoDisturbance) {
   row.add_warnings("contended");
   row.add_warnings("noisy");
   EXPECT_THAT(DisturbancesOf(row), ElementsAre("contended", "noisy"));
+}
+
+TEST(CommandAgainTest, LimitsAConfigToTheRows) {
+  unsetenv("FEEDRATE_COMMAND");
+  Row flip;
+  flip.set_library("opencv");
+  flip.set_transform("Flip");
+  Row blur = flip;
+  blur.set_transform("Blur");
+  const std::vector<std::string> command = {
+      "/opt/micro",          "--config=c.textproto", "--libraries", "a,b",
+      "--transforms=Resize", "--output=old.jsonl",   "--resume",    "--seed=3",
+      "--note=two words"};
+  EXPECT_THAT(CommandAgain(command, {&flip, &blur}),
+              ElementsAre("/opt/micro", "--config=c.textproto", "--seed=3",
+                          "'--note=two words'", "--libraries=opencv",
+                          "--transforms=Blur,Flip"));
+  // Without transforms, those that were asked for stay.
+  blur.clear_transform();
+  EXPECT_THAT(
+      CommandAgain(command, {&blur}),
+      ElementsAre("/opt/micro", "--config=c.textproto", "--transforms=Resize",
+                  "--seed=3", "'--note=two words'", "--libraries=opencv"));
+  // Jobs of a file cannot be chosen.
+  EXPECT_THAT(CommandAgain({"micro", "--jobs=j", "--output", "x"}, {&flip}),
+              ElementsAre("micro", "--jobs=j"));
+  EXPECT_THAT(CommandAgain({}, {&flip}), IsEmpty());
+}
+
+TEST(CommandAgainTest, NamesTheFrontCommandThatPeopleType) {
+  setenv("FEEDRATE_COMMAND", "./feedrate", 1);
+  Row row;
+  row.set_library("opencv");
+  EXPECT_THAT(CommandAgain({"/opt/bazel-bin/micro", "--jobs=j"}, {&row}),
+              ElementsAre("./feedrate micro", "--jobs=j"));
+  unsetenv("FEEDRATE_COMMAND");
 }
 
 }  // namespace

@@ -109,6 +109,13 @@ test_profiles() {
   grep -q '"library":"dali"' out && fail "dali is owed without being asked for"
   expect_exit 3 --coverage=full-paper --require-optional-libraries --format=jsonl campaign
   grep -q '"library":"dali","jobs":52' out || fail "dali is not owed"
+  # The printed command for noisy rows finds them when it is executed.
+  sed '6s/"warnings":\[\]/"warnings":["noisy"]/' campaign/c4/rows.jsonl >noisy.jsonl
+  expect_exit 0 --coverage=ram-reduced --num_runs=1 noisy.jsonl
+  local command
+  command="$(sed -n 's/.*\$ check_coverage \([^|]*\) | .*/\1/p' out)"
+  eval "'$TOOL' $command" >again.jsonl 2>err || fail "$command: $(cat err)"
+  expect_eq "jobs to repeat" "$(grep -c '"record":"job"' again.jsonl)" 1
   # More runs than there are.
   expect_exit 3 --coverage=ram-reduced --num_runs=3 --format=jsonl campaign
   grep -q '"code":"too_few_runs"' out || fail "one run is not three"

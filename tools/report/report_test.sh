@@ -49,6 +49,11 @@ cmp "$TEST_TMPDIR/report.html" "$TEST_TMPDIR/out" || fail "standard input differ
 expect_exit 3 "$ROWS" --format=markdown --baseline="$EARLIER" --targets="$TARGETS"
 expect_golden "$TEST_TMPDIR/out" report.golden.md
 
+# A library that no row has cannot be what others are compared with.
+expect_exit 1 "$ROWS" --relative-to=kornja --output="$TEST_TMPDIR/none.html"
+grep -q 'did you mean "kornia"' "$TEST_TMPDIR/err" || fail "$(cat "$TEST_TMPDIR/err")"
+[[ ! -e "$TEST_TMPDIR/none.html" ]] || fail "a page in spite of an error"
+
 # Targets alone.
 expect_exit 3 "$ROWS" --targets="$TARGETS"
 expect_golden "$TEST_TMPDIR/out" targets.golden.txt

@@ -10,6 +10,7 @@ for word in "$@"; do
     batch_size=*) batch="${word#*=}" ;;
     rates=0) rates=0 ;;
     seed=13) kill -SEGV $$ ;;
+    seed=14) sleep 1 ;;
     folder=file://*) ;;
     folder=*) [[ -d "${word#*=}" ]] || exit 9 ;;
     objects.url=file://*)

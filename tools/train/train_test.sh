@@ -34,7 +34,7 @@ has '"matmul_types":{"fp32":3}'
 has '"blas":"libtorch_cpu.so"'
 has '"energy":{"cpu_j":30,"gpu_j":12.5}'
 grep -q '"step_time_p50": 0.2' "$TEST_TMPDIR/metrics.json" || fail "metrics"
-[[ "$err" == *"1 rows (1 ok)"* ]] || fail "verdict: $err"
+[[ "$err" == *"1 row (1 ok) in "* ]] || fail "verdict: $err"
 # The last line says what limits the step.
 [[ "$(tail -n 1 <<<"$err")" == "train: feedrate vit5_tiny fp32 batch 32 is \
 compute-bound: backward is 60.0% of the step, 1.5 times forward, mostly \
@@ -60,6 +60,19 @@ run 0 --sweep='batch_size=8,16;precision=fp32,bf16'
 [[ "$(grep -o '"peak_tflops":[0-9.]*' <<<"$out" | sort -u)" == \
   '"peak_tflops":0.08' ]] || fail "peaks: $out"
 [[ "$err" == *"0.0800 TFLOP/s (measured) for fp32 on cpu"* ]] || fail "$err"
+
+# A training beside other load is marked and counted, and not repeated.
+busy=()
+for ((i = 0; i < $(nproc); i++)); do
+  (while :; do :; done) &
+  busy+=("$!")
+done
+run 0 --seed=14
+kill "${busy[@]}"
+[[ "$(rows)" == 1 ]] || fail "$(rows) rows beside load"
+has '"contended"'
+[[ "$err" == *"1 row (1 ok) in "*"; 1 run noisy, contended or throttled (load 1)"* ]] ||
+  fail "noise: $err"
 
 # A crash is a row, and a run without any other fails.
 run 2 --seed=13

@@ -54,7 +54,7 @@ struct Shown {
 Shown ShownUnit(const AggregateResult& result) {
   for (const Aggregate& aggregate : result.aggregates) {
     if (!aggregate.has_median() || aggregate.unit().empty()) continue;
-    if (aggregate.metric().empty()) return {1, aggregate.unit() + "/s"};
+    if (aggregate.metric().empty()) return {1, aggregate.unit() + "s/s"};
     if (aggregate.unit() == "bytes") return {1e6, "MB"};
     return {1, aggregate.unit()};
   }
@@ -68,6 +68,7 @@ std::string MetricOf(const AggregateResult& result) {
 }
 
 std::string InUnit(const Shown& shown) {
+  if (shown.unit == "of 1") return ", as a part of 1";
   return shown.unit.empty() ? "" : absl::StrCat(" in ", shown.unit);
 }
 

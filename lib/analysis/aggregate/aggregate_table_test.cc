@@ -76,10 +76,10 @@ std::vector<std::string> TextsOf(const std::vector<GridCell>& cells) {
 TEST(PlainGridTest, OneLineForEachGroup) {
   const Grid grid = PlainGrid(Four(), By());
   EXPECT_THAT(TextsOf(grid.header),
-              ElementsAre("library", "batch_size", "n", "median (image/s)",
+              ElementsAre("library", "batch_size", "n", "median (images/s)",
                           "95% interval", "cv", "rank", "notes"));
   EXPECT_THAT(grid.caption,
-              ElementsAre("Median throughput in image/s; ranks compare "
+              ElementsAre("Median throughput in images/s; ranks compare "
                           "libraries of the same batch_size",
                           "machine m"));
   ASSERT_THAT(grid.rows, SizeIs(4));
@@ -111,7 +111,7 @@ TEST(PlainGridTest, ConstantColumnsAreInTheCaption) {
   const Grid grid = PlainGrid(result, By());
   EXPECT_EQ(grid.header[0].text, "library");
   EXPECT_EQ(grid.header[1].text, "n");
-  EXPECT_THAT(grid.caption, ElementsAre("Median throughput in image/s",
+  EXPECT_THAT(grid.caption, ElementsAre("Median throughput in images/s",
                                         "batch_size 2, machine m"));
 }
 
@@ -158,7 +158,7 @@ TEST(SplitByUnitTest, EachTableHasOneUnit) {
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(parts[0].aggregates.size(), 1u);
   EXPECT_EQ(PlainGrid(parts[0], By()).caption[0],
-            "Median throughput in clip/s; ranks compare libraries");
+            "Median throughput in clips/s; ranks compare libraries");
   EXPECT_TRUE(parts[0].means.empty());
   EXPECT_EQ(parts[1].means.size(), 1u);
 }

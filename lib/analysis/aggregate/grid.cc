@@ -18,9 +18,6 @@
 namespace feedrate {
 namespace {
 
-// Width of a printed table.
-constexpr size_t kMaxColumns = 120;
-
 Table ToTable(const Grid& grid) {
   std::vector<std::string> header;
   std::vector<Align> align;

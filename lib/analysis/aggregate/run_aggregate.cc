@@ -487,7 +487,7 @@ std::vector<std::string> NoiseNotes(const AggregateRun& run,
     notes.push_back(absl::StrCat(
         "measure them again: ",
         RerunCommand(
-            absl::StrCat("aggregate --rerun_noisy",
+            absl::StrCat(ProgramCommand("aggregate"), " --rerun_noisy",
                          where.empty()
                              ? ""
                              : absl::StrCat(" --where=", ShellWord(where))),
@@ -579,7 +579,7 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   if (result.used == 0) {
     run.warn(result.rows == 0 ? "no row in the input"
                               : absl::StrCat("--where leaves none of ",
-                                             result.rows, " rows"));
+                                             Counted(result.rows, "row")));
     return AggregateAnswer{"", ExitCode::kInvalid};
   }
   if (run.rerun_noisy) return AggregateAnswer{RerunText(run, jobs)};

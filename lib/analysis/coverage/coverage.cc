@@ -132,14 +132,14 @@ absl::StatusOr<PlannedJobs> Plan(const CoverageOptions& options,
 // The command that prints the jobs with noisy runs, without the paths.
 std::string FixCommand(const CoverageOptions& options,
                        const std::string& program) {
-  std::string command = "check_coverage";
+  std::string command = ProgramCommand("check_coverage");
   const auto add = [&](absl::string_view flag, const std::string& value) {
     if (value.empty()) return;
     absl::StrAppend(&command, " ", flag, "=", ShellWord(value));
   };
   add("--coverage", options.coverage);
   add("--plan", options.plan);
-  add("--runs", options.num_runs > 0 ? absl::StrCat(options.num_runs) : "");
+  add("--num_runs", options.num_runs > 0 ? absl::StrCat(options.num_runs) : "");
   add("--machine_profile", options.machine_profile);
   add("--configs", options.configs_folder);
   if (options.require_optional_libraries) {

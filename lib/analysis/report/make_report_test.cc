@@ -256,6 +256,38 @@ TEST(ReportTest, SweepsNameTheAxesThatStand) {
   EXPECT_THAT(captions, Contains(HasSubstr("by `batch_size` at `workers=0`")));
 }
 
+TEST(ReportTest, UnstableCellsOfASweepNameTheirSetting) {
+  std::vector<Row> rows;
+  for (const int workers : {0, 2}) {
+    for (int run = 0; run < 3; ++run) {
+      rows.push_back(MakeRow("a", "Blur", 100 * (1 + run), run));
+      rows.back().set_workers(workers);
+      rows.back().set_job_id(absl::StrCat(workers));
+    }
+  }
+  const std::vector<ReportCell> cells = CellsOf(rows);
+  std::vector<std::string> header;
+  std::vector<std::string> settings;
+  const Section section = *NoiseSection(cells);
+  for (const Block& block : section.blocks) {
+    const auto* table = absl::get_if<DocumentTable>(&block);
+    if (table == nullptr || !absl::StartsWith(table->caption, "Unstable")) {
+      continue;
+    }
+    header = table->header;
+    for (const auto& row : table->rows) {
+      for (const DocumentCell& cell : row) {
+        if (absl::StartsWith(cell.text, "workers=")) {
+          settings.push_back(cell.text);
+        }
+      }
+    }
+  }
+  EXPECT_THAT(header, Contains("setting"));
+  EXPECT_THAT(settings,
+              ElementsAre(HasSubstr("workers=0"), HasSubstr("workers=2")));
+}
+
 TEST(ReportTest, SpeedUpsNeedTheSameWork) {
   std::vector<Row> rows =
       Together({MakeRuns("a", "Blur", 100), MakeRuns("a", "Flip", 100),

@@ -200,27 +200,10 @@ DocumentTable FindingsOf(const std::vector<Setting>& settings,
 
 namespace {
 
-// A long command has one flag per line.
+// A long command has one flag per line. The words are ready for a shell.
 std::string ShellCommand(const std::vector<std::string>& words) {
-  std::vector<std::string> quoted;
-  for (const std::string& word : words) quoted.push_back(ShellWord(word));
-  const std::string line = absl::StrJoin(quoted, " ");
-  return line.size() <= 100 ? line : absl::StrJoin(quoted, " \\\n    ");
-}
-
-// Whether the run planned for itself, so that flags can choose its jobs.
-bool HasConfig(const Run& run) {
-  return std::any_of(
-      run.command().begin(), run.command().end(), [](const std::string& word) {
-        return absl::StartsWith(word, "--config=") || word == "--config";
-      });
-}
-
-// Whether the flag gets another value, or would continue the old rows.
-bool IsReplaced(const std::string& word) {
-  return absl::StartsWith(word, "--libraries=") ||
-         absl::StartsWith(word, "--transforms=") ||
-         absl::StartsWith(word, "--output=") || word == "--resume";
+  const std::string line = absl::StrJoin(words, " ");
+  return line.size() <= 100 ? line : absl::StrJoin(words, " \\\n    ");
 }
 
 // The commands of the runs with disturbed rows, limited to what was disturbed.
@@ -228,27 +211,15 @@ std::string CommandsAgain(const ReportInput& input) {
   std::string commands;
   int number = 0;
   for (const Run& run : input.runs) {
-    std::set<std::string> libraries;
-    std::set<std::string> transforms;
+    std::vector<const Row*> rows;
     for (const Row& row : input.rows) {
       if (row.run_id() != run.run_id() || DisturbancesOf(row).empty()) continue;
-      if (row.library() == kNullLibrary) continue;
-      libraries.insert(row.library());
-      if (!row.transform().empty()) transforms.insert(row.transform());
+      if (row.library() != kNullLibrary) rows.push_back(&row);
     }
-    if (libraries.empty() || run.command().empty()) continue;
-    std::vector<std::string> words;
-    for (const std::string& word : run.command()) {
-      if (!IsReplaced(word)) words.push_back(word);
-    }
-    if (HasConfig(run)) {
-      words.push_back(
-          absl::StrCat("--libraries=", absl::StrJoin(libraries, ",")));
-      if (!transforms.empty()) {
-        words.push_back(
-            absl::StrCat("--transforms=", absl::StrJoin(transforms, ",")));
-      }
-    }
+    std::vector<std::string> words = CommandAgain(
+        std::vector<std::string>(run.command().begin(), run.command().end()),
+        rows);
+    if (rows.empty() || words.empty()) continue;
     ++number;
     words.push_back(absl::StrCat("--output=again",
                                  number == 1 ? "" : absl::StrCat("-", number),
@@ -317,9 +288,10 @@ Section SummarySection(const ReportInput& input,
     section.blocks.emplace_back(NumbersOf(counts));
     // Plain commands of a duel have no library.
     const std::string libraries = absl::StrJoin(counts.libraries, ", ");
-    section.blocks.emplace_back(Paragraph{absl::StrCat(
-        "What: ", input.rows.size(), " rows", libraries.empty() ? "" : " of ",
-        libraries, ". Where: ", absl::StrJoin(counts.machines, ", "), ".")});
+    section.blocks.emplace_back(Paragraph{
+        absl::StrCat("What: ", Counted(input.rows.size(), "row"),
+                     libraries.empty() ? "" : " of ", libraries,
+                     ". Where: ", absl::StrJoin(counts.machines, ", "), ".")});
     section.blocks.emplace_back(Paragraph{HowSure(counts)});
     AddNoise(input, counts, &section);
   }
@@ -468,9 +440,11 @@ absl::optional<Section> RepeatSection(const ReportInput& input) {
       absl::StrAppend(&commands, "# ", run.label(),
                       run.label().empty() ? "" : ", ", run.started_at(), "\n");
     }
-    absl::StrAppend(&commands,
-                    ShellCommand({run.command().begin(), run.command().end()}),
-                    "\n");
+    std::vector<std::string> words;
+    for (const std::string& word : run.command()) {
+      words.push_back(ShellWord(word));
+    }
+    absl::StrAppend(&commands, ShellCommand(words), "\n");
   }
   if (!commands.empty()) {
     section.blocks.emplace_back(CodeBlock{"", std::move(commands)});

@@ -269,7 +269,8 @@ std::string RerunCommand(const std::string& reader,
     out = IsFolder(path) ? JoinPath(path, "again.jsonl") : path;
   }
   return absl::StrCat(is_stdin ? "save the rows as rows.jsonl, then " : "",
-                      "$ ", command, " | ", runner, " >> ", ShellWord(out));
+                      "$ ", command, " | ", ProgramCommand(runner), " >> ",
+                      ShellWord(out));
 }
 
 }  // namespace feedrate

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -190,16 +193,31 @@ std::vector<Verdict> Only(const std::vector<Verdict>& jobs, bool same) {
 }
 
 // With `suite_command`, which measures all undecided jobs again, theirs are
-// left out.
+// left out. Of undecided jobs with the same reason, such as a missing baseline,
+// only the first has lines.
 std::string Details(const std::vector<Verdict>& jobs,
                     const std::string& suite_command, bool markdown) {
+  const auto reason = [](const Verdict& job) {
+    return absl::StrCat(job.verdict(),
+                        job.verdict() == "slower" ? job.job() : "", "\n",
+                        job.reason());
+  };
+  std::map<std::string, int64_t> jobs_with;
+  for (const Verdict& job : jobs) {
+    if (!IsPlain(job)) ++jobs_with[reason(job)];
+  }
+  std::set<std::string> told;
   std::string text;
   for (Verdict job : jobs) {
     if (!suite_command.empty() && job.verdict() == "cannot_tell" &&
         job.mode() == "rules") {
       job.clear_command();
     }
-    if (IsPlain(job)) continue;
+    if (IsPlain(job) || !told.insert(reason(job)).second) continue;
+    const int64_t more = jobs_with[reason(job)] - 1;
+    if (more > 0) {
+      job.set_job(absl::StrCat(job.job(), " and ", Counted(more, "other")));
+    }
     if (markdown) {
       absl::StrAppend(&text, "- **", MarkdownText(job.job()), "** ",
                       MarkdownText(Words(job.verdict())), ": ",

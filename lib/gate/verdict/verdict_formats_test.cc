@@ -175,6 +175,21 @@ TEST(VerdictTextTest, StoredBaselinesHaveMetricUnitPercentAndDirection) {
             std::string::npos);
 }
 
+TEST(VerdictTextTest, AReasonOfManyJobsStandsOnce) {
+  std::vector<Verdict> jobs(4);
+  for (int i = 0; i < 4; ++i) {
+    jobs[i].set_job(absl::StrCat("job", i));
+    jobs[i].set_mode("rules");
+    jobs[i].set_verdict(i == 3 ? "slower" : "invalid");
+    jobs[i].set_reason("there is no baseline");
+  }
+  const std::string text = VerdictText(jobs, SuiteVerdict(jobs, {}), 20);
+  EXPECT_NE(text.find("\njob3: there is no baseline\n"
+                      "job0 and 2 others: there is no baseline\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(VerdictGithubTest, CommandsAreEscaped) {
   std::vector<Verdict> jobs(2);
   jobs[0].set_job("a: b, c");

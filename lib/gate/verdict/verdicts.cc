@@ -250,15 +250,16 @@ std::string RepeatCommand(const Duel& duel, const PairedJob& job) {
     a = contest.a();
     b = contest.b();
   }
-  std::string command =
-      absl::StrCat("duel --a=", ShellWord(a), " --b=", ShellWord(b));
+  std::string command = absl::StrCat(
+      ProgramCommand("duel"), " --a=", ShellWord(a), " --b=", ShellWord(b));
   if (job.row.mode() != "command") {
     absl::StrAppend(&command, " --only=", ShellWord(job.job_id));
   }
   for (const std::string& flag : duel.flags()) {
     absl::StrAppend(&command, " ", ShellWord(flag));
   }
-  return absl::StrCat(command, " | compare_baseline --paired");
+  return absl::StrCat(command, " | ", ProgramCommand("compare_baseline"),
+                      " --paired");
 }
 
 }  // namespace

@@ -269,7 +269,8 @@ absl::StatusOr<JobList> LoadJobList(const JobSource& given,
   if (list.jobs.empty()) {
     return absl::InvalidArgumentError(
         source.config.empty()
-            ? "no jobs on standard input; plan --config=FILE makes them"
+            ? absl::StrCat("no jobs on standard input; ",
+                           ProgramCommand("plan"), " --config=FILE makes them")
             : absl::StrCat(source.config, ": nothing to run"));
   }
   for (const Job& job : list.jobs) {

@@ -492,9 +492,9 @@ class Session {
       Say(absl::StrCat("compared in ", time));
     } else if (!uses_servers_ || quiet_ == nullptr) {
       // These do not wait for a quiet machine, and some do not watch it.
-      Say(absl::StrCat(tally_.Counts(), tally_.HasDisturbedRuns()
-                                            ? tally_.Noise(0, stable_within_)
-                                            : ""));
+      Say(absl::StrCat(
+          tally_.Counts(), " in ", time,
+          tally_.HasDisturbedRuns() ? tally_.Noise(0, stable_within_) : ""));
     } else {
       Say(absl::StrCat(tally_.Counts(), " in ", time,
                        tally_.Noise(quiet_->waited_s(), stable_within_)));

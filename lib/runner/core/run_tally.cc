@@ -79,7 +79,7 @@ std::string RunTally::Counts() const {
     parts.push_back(absl::StrCat(count, " ", status));
     rows += count;
   }
-  std::string text = absl::StrCat(rows, " rows");
+  std::string text = Counted(rows, "row");
   if (rows > 0) absl::StrAppend(&text, " (", absl::StrJoin(parts, ", "), ")");
   return text;
 }
