@@ -18,5 +18,7 @@ trap 'rm -rf "$work"' EXIT
 "$FEEDRATE_PYTHON" -m venv "$work/env"
 "$work/env/bin/python" -m pip install --quiet --disable-pip-version-check \
   pip==26.3
+# For FFCV, which has no wheels.
+export PKG_CONFIG_PATH="$REPO_ROOT/third_party/ffcv"
 PIP_DISABLE_PIP_VERSION_CHECK=1 "$work/env/bin/python" -B \
   "$REPO_ROOT/dev/lock.py" "$1"

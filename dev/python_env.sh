@@ -62,6 +62,8 @@ build() {
   { make_pip_home && "$FEEDRATE_PYTHON" -m venv --without-pip "$env" &&
     cp -a "$pip_home/lib/." "$env/lib/"; } ||
     die "$FEEDRATE_PYTHON -m venv failed; run: make setup"
+  # For FFCV, which has no wheels.
+  export PKG_CONFIG_PATH="$REPO_ROOT/third_party/ffcv"
   # The lock names every package, so pip has nothing to resolve; `pip check`
   # then holds the lock to that.
   "$env/bin/python" -m pip install --quiet --disable-pip-version-check \

@@ -4,6 +4,7 @@
     dev/bazel.sh build //lib/loader:bench_native //lib/media:write_synthetic \\
         //lib/loader/python:feedrate_loader
     make envs GROUPS="torch_stack albumentationsx pillow dali spdl"
+    make envs ENV_SET=current GROUPS=ffcv
     tools/pipeline/bench.py [--only=decode,memory,nine,training] [--pairs=20]
 
 1,000 synthetic JPEGs of ImageNet's sizes, batches of 256 (nine channels: 64): a
@@ -32,9 +33,10 @@ interval lies at or above the bar; exit 3 when one does not.
           memory it is printed but not judged: most of it is the images
           themselves, which every loader holds
 
-Worker start and stop are inside an epoch. DALI's pipeline is built before.
-FFCV is left out: there is no wheel of it for the machine that this was written
-on, and pip could not prepare its source.
+Worker start and stop are inside an epoch. DALI's pipeline is built before, and so
+is FFCV's file: it holds the same JPEGs, or from memory the pixels. FFCV has no bar.
+
+--bin names another folder of built programs than bazel-bin.
 """
 
 import contextlib
@@ -56,8 +58,8 @@ sys.path.insert(0, str(ROOT / "dev"))
 import bench_common  # noqa: E402
 from bench_common import environment, interval, ratios  # noqa: E402
 
-BIN = ROOT / "bazel-bin"
 LOCKS = "configs/requirements/paper"
+CURRENT = "configs/requirements/current"
 SETTLE_S = 0.5
 IMAGES = 1000
 
@@ -65,17 +67,17 @@ IMAGES = 1000
 SCOPES = {
     "decode": (
         ["--scope=decode"],
-        "dali_fused dali_decode torchvision albumentationsx pillow spdl",
+        "dali_fused dali_decode ffcv torchvision albumentationsx pillow spdl",
         {"DALI": 1.1, "DataLoader": 2.4, "limit": 0.8},
     ),
     "training": (
         ["--scope=decode", "--persistent"],
-        "module dali_fused torchvision albumentationsx pillow spdl",
+        "module dali_fused ffcv torchvision albumentationsx pillow spdl",
         {"native": 0.97, "DALI": 1.3, "DataLoader": 4},
     ),
     "memory": (
         ["--scope=memory"],
-        "dali_external torchvision albumentationsx pillow nothing",
+        "dali_external ffcv torchvision albumentationsx pillow nothing",
         {"DALI": 1.2, "DataLoader": 7},
     ),
     "nine": (
@@ -90,8 +92,14 @@ DATALOADERS = ("torchvision", "albumentationsx", "pillow")
 
 def peer_command(peer):
     """None where its environment cannot be had."""
+    below = {
+        "albumentationsx": f"{LOCKS}/torch_stack.lock",
+        "pillow": f"{LOCKS}/torch_stack.lock",
+        "ffcv": f"{CURRENT}/torch_stack.lock",
+    }
     lock = {
         "spdl": "dev/locks/bench_pipeline.lock",
+        "ffcv": f"{CURRENT}/ffcv.lock",
         "albumentationsx": f"{LOCKS}/albumentationsx.lock",
         "pillow": f"{LOCKS}/pillow.lock",
         "module": f"{LOCKS}/pillow.lock",
@@ -102,8 +110,8 @@ def peer_command(peer):
     if python is None:
         return None
     command = [f"{python}/bin/python", ROOT / "tools/pipeline/bench_peers.py"]
-    if peer in ("albumentationsx", "pillow"):
-        torch = environment(f"{LOCKS}/torch_stack.lock", needed=False)
+    if peer in below:
+        torch = environment(below[peer], needed=False)
         if torch is None:
             return None
         command.append(f"--packages={torch}")
@@ -183,14 +191,11 @@ def tree_pss(pid):
 
 
 def tree_cpu_s(pid):
-    """CPU time of the threads and processes that live now."""
+    """CPU time of the processes that live now, with threads that ended."""
 
     def cpu_s(folder):
-        tasks = (folder / "task").iterdir()
-        return sum(
-            int((task / "schedstat").read_text().split()[0]) * 1e-9
-            for task in tasks
-        )
+        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     return tree_sum(pid, cpu_s)
 
@@ -200,12 +205,12 @@ def jpeg_size(path):
     return struct.unpack(">HH", head[head.index(b"\xff\xc0") + 5 :][:4])
 
 
-def make_images(folder, count):
+def make_images(programs, folder, count):
     """As many as wanted that the crop fits into: DALI refuses others."""
     everything = folder / "all"
     subprocess.run(
         [
-            BIN / "lib/media/write_synthetic",
+            programs / "lib/media/write_synthetic",
             f"--folder={everything}",
             f"--n={count * 11 // 10}",
         ],
@@ -234,7 +239,7 @@ class Scope:
         ]
         if flags.batch_size:
             shared.append(f"--batch_size={flags.batch_size}")
-        native = BIN / "lib/loader/bench_native"
+        native = flags.bin / "lib/loader/bench_native"
         self.sides = [Side("native", [native, *shared])]
         self.missing = []
         for peer in peers.split():
@@ -382,6 +387,7 @@ def main():
     parser.add_argument("--items", type=int, default=IMAGES)
     parser.add_argument("--batch_size", type=int, help="of all scopes")
     parser.add_argument("--folder", help="of the images; else a temporary one")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "bazel-bin")
     flags = parser.parse_args()
     for name in flags.only.split(","):
         if name not in SCOPES:
@@ -389,16 +395,16 @@ def main():
                 f"bench.py: no scope {name}; there are {', '.join(SCOPES)}"
             )
     for program in ("lib/loader/bench_native", "lib/media/write_synthetic"):
-        if not (BIN / program).exists():
+        if not (flags.bin / program).exists():
             sys.exit(f"bench.py: {program} is not built; see --help")
     missed = []
     with tempfile.TemporaryDirectory(dir=flags.folder) as temporary:
-        folder = make_images(pathlib.Path(temporary), flags.items)
+        folder = make_images(flags.bin, pathlib.Path(temporary), flags.items)
         decoded = pathlib.Path(temporary) / "decoded"
         if flags.only != "decode":
             subprocess.run(
                 [
-                    BIN / "lib/loader/bench_native",
+                    flags.bin / "lib/loader/bench_native",
                     f"--folder={folder}",
                     f"--write_decoded={decoded}",
                 ],

@@ -337,6 +337,109 @@ def spdl(flags):
     return epoch
 
 
+# FFCV: threads, compiled by numba, over a file of its own format. It holds the
+# same JPEG bytes (`ffcv`), as re-encoding would change the work, or the pixels
+# (`ffcv_raw`).
+
+
+def ffcv_file(flags, path):
+    import cv2
+    import numpy
+    from ffcv.fields import RGBImageField
+    from ffcv.writer import DatasetWriter
+
+    class Jpeg(RGBImageField):
+        """Keeps the bytes of a file."""
+
+        def encode(self, destination, name, malloc):
+            data = numpy.fromfile(name, numpy.uint8)
+            destination["mode"] = 0
+            height, width = cv2.imread(name).shape[:2]
+            destination["height"], destination["width"] = height, width
+            destination["data_ptr"], storage = malloc(data.nbytes)
+            storage[:] = data
+
+    class Items:
+        def __init__(self):
+            raw = flags.scope == "memory"
+            self.sources = decoded(flags) if raw else files(flags)
+
+        def __len__(self):
+            return len(self.sources)
+
+        def __getitem__(self, index):
+            return (self.sources[index],)
+
+    field = RGBImageField("raw") if flags.scope == "memory" else Jpeg()
+    writer = DatasetWriter(path, {"image": field}, num_workers=1)
+    writer.from_indexed_dataset(Items())
+
+
+def ffcv(flags):
+    import tempfile
+
+    import numpy
+    import torch
+    from ffcv.fields import RGBImageField
+    from ffcv.fields.rgb_image import ResizedCropRGBImageDecoder
+    from ffcv.loader import Loader, OrderOption
+    from ffcv.transforms import (
+        NormalizeImage,
+        RandomHorizontalFlip,
+        ToTensor,
+        ToTorchImage,
+    )
+
+    def place(height, width, scale, ratio):
+        y = int(numpy.random.uniform(0, height - CROP + 1))
+        x = int(numpy.random.uniform(0, width - CROP + 1))
+        return y, x, CROP, CROP
+
+    class RandomCrop(ResizedCropRGBImageDecoder):
+        """Resizes by nothing, as the crop has the size of the output."""
+
+        scale = ratio = (1.0, 1.0)
+        get_crop_generator = property(lambda self: place)
+
+    torch.set_num_threads(1)
+    with tempfile.NamedTemporaryFile(suffix=".beton") as file:
+        ffcv_file(flags, file.name)
+        loader = Loader(
+            file.name,
+            batch_size=flags.batch_size,
+            num_workers=flags.workers,
+            os_cache=True,
+            drop_last=False,
+            order=OrderOption.SEQUENTIAL,
+            custom_fields={"image": RGBImageField},
+            pipelines={
+                "image": [
+                    RandomCrop((CROP, CROP)),
+                    RandomHorizontalFlip(),
+                    NormalizeImage(
+                        numpy.array(MEAN) * 255,
+                        numpy.array(STD) * 255,
+                        numpy.float32,
+                    ),
+                    ToTensor(),
+                    ToTorchImage(channels_last=False),
+                ]
+            },
+        )
+        # It compiles in its first epoch, and maps the file while it lives.
+        sum(len(batch) for (batch,) in loader)
+
+    def epoch():
+        items = 0
+        for (batch,) in loader:
+            assert batch.shape[1:] == (3, CROP, CROP), batch.shape
+            assert batch.is_contiguous() and batch.dtype == torch.float32
+            items += len(batch)
+        return items
+
+    return epoch
+
+
 PEERS = {
     "module": feedrate_module,
     "torchvision": dataloader,
@@ -346,6 +449,7 @@ PEERS = {
     "dali_fused": dali_fused,
     "dali_decode": dali_decode,
     "dali_external": dali_external,
+    "ffcv": ffcv,
     "spdl": spdl,
 }
 
