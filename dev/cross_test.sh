@@ -11,17 +11,22 @@
 # them: dev/gpu_bundle.sh has those.
 set -euo pipefail
 
-# run_one PATH ARGUMENT...: one test, in a folder of its own.
+# run_one PATH ARGUMENT...: one test, in a folder of its own with its own files.
 run_one() {
   local name="$1" started="$EPOCHREALTIME" status=0 tmp
   tmp="$(mktemp -d)"
-  TEST_TMPDIR="$tmp" TEST_SRCDIR="$PWD/.." TEST_WORKSPACE=feedrate \
-    TEST_UNDECLARED_OUTPUTS_DIR="$tmp" \
-    timeout 900 "./$@" >"$tmp/log" 2>&1 || status=$?
+  mkdir "$tmp/feedrate" "$tmp/tmp"
+  ln -s "$PWD/../lib" "$tmp/lib"
+  xargs -a "$1.files" -d '\n' cp --parents -t "$tmp/feedrate"
+  (cd "$tmp/feedrate" && TEST_TMPDIR="$tmp/tmp" TEST_SRCDIR="$tmp" \
+    TEST_WORKSPACE=feedrate TEST_UNDECLARED_OUTPUTS_DIR="$tmp" \
+    PATH=".:$PATH" timeout 900 "$@") >"$tmp/log" 2>&1 || status=$?
   if ((status != 0)); then
     tail -n 60 "$tmp/log"
     echo "FAILED $name (exit $status)"
   else
+    # What a test did not try, and why.
+    grep -A 1 ': Skipped$' "$tmp/log" || true
     awk -v name="$name" -v a="$started" -v b="$EPOCHREALTIME" \
       'BEGIN { printf "PASSED %s in %.1f s\n", name, b - a }'
   fi
@@ -34,6 +39,7 @@ if [[ -e "$here/tests.txt" ]]; then
   export -f run_one
   log="$(mktemp)"
   trap 'rm -f "$log"' EXIT
+  # shellcheck disable=SC2016  # For the shell that xargs starts.
   grep -e "${1:-.}" "$here/tests.txt" |
     xargs -P "$(nproc)" -d '\n' -n 1 bash -c 'run_one $1' - | tee "$log"
   failed="$(grep -c '^FAILED ' "$log" || true)"
@@ -83,14 +89,12 @@ while read -r path arguments; do
   mkdir -p "$folder/feedrate"
   (
     cd "$built/$path.runfiles/feedrate"
-    find . -xtype l | sed 's|^\./||' | sort >"$work/made"
-    find -L . -type f | sed 's|^\./||' | sort | tar -ch -T - |
-      tar -xC "$REPO_ROOT/$folder/feedrate"
+    find . -xtype l | sed 's|^\./||' >"$work/made"
+    find -L . -type f | sed 's|^\./||' >"$work/files"
+    tar -chT "$work/files" | tar -xC "$REPO_ROOT/$folder/feedrate"
   )
-  if ! tar -chC bazel-bin -T "$work/made" | tar -xC "$folder/feedrate"; then
-    say "left out, as what it reads is not built: $path"
-    continue
-  fi
+  tar -chC bazel-bin -T "$work/made" | tar -xC "$folder/feedrate"
+  cat "$work/made" "$work/files" >"$folder/feedrate/$path.files"
   echo "$path${arguments:+ $arguments}"
 done <"$work/all" >"$folder/tests.txt"
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/files.h"
@@ -103,6 +104,11 @@ TEST_P(ClipReaderTest, GivesTheFramesAskedFor) {
   EncodeOptions options = Small(kind.container, kind.codec, kind.b_frames);
   options.pixel_format = kind.pixel_format;
   const auto file = EncodeVideo(options, 5);
+  // The FFmpeg of bundles (dev/ffmpeg.sh) cannot write all that it reads.
+  if (absl::StrContains(file.status().message(),
+                        "this FFmpeg has no encoder")) {
+    GTEST_SKIP() << file.status();
+  }
   ASSERT_TRUE(file.ok()) << file.status();
   ExpectRightFrames(*file, 40);
 }
