@@ -48,8 +48,8 @@ of_pattern="$(plan configs/paper/prod_*.textproto | grep -c .)"
 [[ "$(cat "$out/planned")" == "$of_pattern" ]] ||
   fail "prod_* are not the set: $of_pattern jobs, not $(cat "$out/planned")"
 for unit in image clip; do
-  grep -q "Median throughput in $unit/s by library" "$out/throughput.tex" ||
-    fail "throughput.tex has no table in $unit/s"
+  grep -q "Median throughput in ${unit}s/s by library" "$out/throughput.tex" ||
+    fail "throughput.tex has no table in ${unit}s/s"
 done
 if [[ "$devices" == *gpu* ]]; then
   grep -q 'in MB by library' "$out/gpu_memory.tex" ||
