@@ -508,6 +508,15 @@ TEST_F(SpeedWatchTest, AnInterruptedLoopIsNoRecord) {
   EXPECT_GT(speed_.Around("opencv", timing)[0], 5.5);
 }
 
+// Caches that the measured calls have emptied make a chain longer now and then.
+TEST_F(SpeedWatchTest, ALongerChainMakesNoOtherProbeSlow) {
+  TimeReply timing;
+  timing.add_samples_s(1);
+  AddProbe(0, 5, 1.25, &timing);
+  speed_.Note("opencv", timing);
+  EXPECT_DOUBLE_EQ(speed_.SlowAbove("opencv"), 5.5);
+}
+
 // A core that is at half of its speed from call `slow_from_` to `slow_until_`,
 // probed around each call. A call takes 1 ms at full speed.
 class SlowCoreTest : public QuietWaitTest, public Subject {

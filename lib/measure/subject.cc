@@ -165,17 +165,16 @@ void SpeedWatch::Note(const std::string& worker, const TimeReply& timing) {
   for (const double chain_s : timing.chains_s()) {
     if (chain_s > 0) known.chain_s = std::min(known.chain_s, chain_s);
   }
-  for (int i = 0; i < timing.probes_s_size(); ++i) {
-    const std::optional<double> probe =
-        ProbeOf(known, timing.probes_s(i), timing.chains_s(i));
-    if (probe.has_value()) known.probe = std::min(known.probe, *probe);
+  for (const double probe_s : timing.probes_s()) {
+    if (probe_s > 0) known.probe_s = std::min(known.probe_s, probe_s);
   }
 }
 
 double SpeedWatch::SlowAbove(const std::string& worker) const {
   const auto known = known_.find(worker);
-  return known == known_.end() ? std::numeric_limits<double>::infinity()
-                               : (1 + slow_core_) * known->second.probe;
+  return known == known_.end()
+             ? std::numeric_limits<double>::infinity()
+             : (1 + slow_core_) * known->second.probe_s / known->second.chain_s;
 }
 
 std::vector<double> SpeedWatch::Around(const std::string& worker,

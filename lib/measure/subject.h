@@ -175,7 +175,7 @@ class SpeedWatch {
   SpeedWatch(double slow_core, QuietWait* quiet)
       : slow_core_(slow_core), quiet_(quiet) {}
 
-  // Remembers the smallest probe of `worker`: workers may have different loops.
+  // Remembers the fastest loops of `worker`: workers may have different ones.
   void Note(const std::string& worker, const TimeReply& timing);
   // For each sample the larger of the two probes around it. Empty without
   // probes.
@@ -186,9 +186,11 @@ class SpeedWatch {
   QuietWait* quiet() const { return quiet_; }
 
  private:
+  // The smallest times of its loops. Not the smallest ratio: a chain that took
+  // longer by chance would make all other probes slow.
   struct Known {
     double chain_s = std::numeric_limits<double>::infinity();
-    double probe = std::numeric_limits<double>::infinity();
+    double probe_s = std::numeric_limits<double>::infinity();
   };
   // Absent if its loop was interrupted.
   static std::optional<double> ProbeOf(const Known& known, double probe_s,

@@ -130,7 +130,7 @@ std::string FlopsTable(const std::vector<Flops>& records, bool markdown) {
   for (const Flops& record : records) {
     const bool total = record.part() == "total";
     std::string part = record.part();
-    if (!record.counted()) absl::StrAppend(&part, " (not in total)");
+    if (!record.counted()) absl::StrAppend(&part, " (FLOP not in total)");
     table.AddRow({record.model(), absl::StrCat(record.tokens()), part,
                   SignificantText(record.parameters(), 3),
                   Giga(record.forward_flops()), Giga(record.training_flops()),

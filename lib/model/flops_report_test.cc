@@ -38,7 +38,7 @@ TEST(FlopsReportTest, TableHasTheKnownFigures) {
        {"0.116", "2.85", "0.745", "5.69", "9.40", "28.2"}) {
     EXPECT_THAT(table, HasSubstr(figure));
   }
-  EXPECT_THAT(table, HasSubstr("elementwise (not in total)"));
+  EXPECT_THAT(table, HasSubstr("elementwise (FLOP not in total)"));
 }
 
 TEST(FlopsReportTest, MarkdownHasNoRules) {

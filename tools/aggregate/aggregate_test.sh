@@ -55,6 +55,11 @@ golden metric.golden.txt $by --metric=elapsed_s "$ROWS"
 golden mix.golden.txt --by=library --mix=transform "$ROWS"
 golden where.golden.txt --by=library --where='transform=="HorizontalFlip"' \
   --sort=-median "$ROWS"
+"$TOOL" $by --runs-needed --where='transform=="RandomSnow"' "$ROWS" >"$tmp/out" \
+  2>"$tmp/err" || fail "--runs-needed without jobs: exit code $?"
+[[ ! -s "$tmp/out" ]] || fail "--runs-needed: $(cat "$tmp/out")"
+grep -q 'more runs would separate no two libraries' "$tmp/err" ||
+  fail "--runs-needed says nothing: $(cat "$tmp/err")"
 golden runs_needed.golden.jsonl $by --runs-needed --where='run_index < 1' "$ROWS"
 golden import.golden.txt --by=transform,library,machine_profile \
   --import=albumentations "$ROWS" "$DATA/public"

@@ -96,7 +96,8 @@ std::string SpeedUpText(const SpeedUp& speed_up) {
   const bool is_reference = speed_up.evidence().empty();
   return absl::StrCat(is_reference || speed_up.evidence() == "separate"
                           ? Ratio(speed_up.ratio())
-                          : "tied",
+                      : speed_up.evidence() == "disturbed" ? "disturbed"
+                                                           : "tied",
                       range);
 }
 

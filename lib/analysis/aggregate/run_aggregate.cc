@@ -435,6 +435,11 @@ std::string JobsText(const AggregateRun& run, const AggregateResult& result,
   for (const Job& job : jobs.Missing(calls, result.by)) {
     AppendRecord(job, &text);
   }
+  if (text.empty()) {
+    run.warn(
+        "more runs would separate no two libraries; --rerun_noisy names jobs "
+        "whose runs were disturbed");
+  }
   return text;
 }
 

@@ -241,6 +241,7 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   if (!request.relative_to.empty() && !input.rows.empty()) {
     std::set<std::string> libraries;
     for (const Row& row : input.rows) libraries.insert(row.library());
+    libraries.erase(kNullLibrary);
     RETURN_IF_ERROR(CheckChoice("--relative_to", request.relative_to,
                                 {libraries.begin(), libraries.end()}));
   }

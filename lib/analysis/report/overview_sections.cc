@@ -12,6 +12,7 @@
 #include "lib/analysis/report/report_data.h"
 #include "lib/analysis/report/sections.h"
 #include "lib/analysis/report/speed_ups.h"
+#include "lib/base/files.h"
 #include "lib/base/text.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
@@ -220,10 +221,14 @@ std::string CommandsAgain(const ReportInput& input) {
         std::vector<std::string>(run.command().begin(), run.command().end()),
         rows);
     if (rows.empty() || words.empty()) continue;
-    ++number;
-    words.push_back(absl::StrCat("--output=again",
-                                 number == 1 ? "" : absl::StrCat("-", number),
-                                 ".jsonl"));
+    // A file that is not there: runners do not overwrite rows.
+    std::string file;
+    do {
+      ++number;
+      file = absl::StrCat("again", number == 1 ? "" : absl::StrCat("-", number),
+                          ".jsonl");
+    } while (IsFile(file));
+    words.push_back(absl::StrCat("--output=", file));
     absl::StrAppend(&commands, ShellCommand(words), "\n");
   }
   return commands;

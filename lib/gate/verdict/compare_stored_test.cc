@@ -83,6 +83,26 @@ std::vector<Row> Runs(const std::vector<double>& throughputs,
   return rows;
 }
 
+// Five milliseconds of a loader are no evidence, and no counter says what
+// disturbed them.
+TEST_F(CompareRulesTest, ShortRunsOfALoaderCannotBeTold) {
+  std::vector<Row> rows = Runs({50, 51, 49});
+  WriteRows(Runs({100, 101, 99}));
+  for (const double elapsed_s : {0.2, 0.005}) {
+    for (Row& row : rows) {
+      row.mutable_loader();
+      row.set_elapsed_s(elapsed_s);
+    }
+    const Verdict verdict = Only(rows);
+    EXPECT_EQ(verdict.verdict(), elapsed_s < 0.1 ? "cannot_tell" : "slower");
+    if (elapsed_s < 0.1) {
+      EXPECT_EQ(verdict.reason(),
+                "3 of 3 runs of the rows are short (under 0.1 s: measure more "
+                "items); measure again on a quiet machine");
+    }
+  }
+}
+
 // Each disturbance, on each side, whatever the difference.
 TEST_F(CompareRulesTest, DisturbedRowsCannotBeTold) {
   for (const char* warning : {"noisy", "contended", "throttled"}) {

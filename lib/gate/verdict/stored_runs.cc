@@ -305,6 +305,20 @@ std::string IdentityDifference(const Row& current, const Row& baseline) {
   return absl::StrJoin(parts, "; ");
 }
 
+namespace {
+
+// A shorter run of a loader says little: the counters of the kernel, which tell
+// what disturbed a run, have ticks, and one hiccup is most of it.
+constexpr double kShortestLoaderS = 0.1;
+constexpr char kShort[] = "short";
+
+bool IsShort(const Row& row) {
+  return row.has_loader() && row.elapsed_s() > 0 &&
+         row.elapsed_s() < kShortestLoaderS;
+}
+
+}  // namespace
+
 std::string DisturbedText(const JobRuns& job, const char* side,
                           std::vector<std::string>* codes) {
   size_t measured = 0;
@@ -313,7 +327,8 @@ std::string DisturbedText(const JobRuns& job, const char* side,
   for (const Row& row : job.runs) {
     if (row.status() != "ok") continue;
     ++measured;
-    const std::vector<std::string> found = DisturbancesOf(row);
+    std::vector<std::string> found = DisturbancesOf(row);
+    if (IsShort(row)) found.push_back(kShort);
     disturbed += !found.empty();
     causes.insert(found.begin(), found.end());
   }
@@ -321,7 +336,10 @@ std::string DisturbedText(const JobRuns& job, const char* side,
   codes->insert(codes->end(), causes.begin(), causes.end());
   return absl::StrCat(
       disturbed, " of ", measured, measured == 1 ? " run" : " runs", " of ",
-      side, disturbed == 1 ? " is " : " are ", absl::StrJoin(causes, " and "));
+      side, disturbed == 1 ? " is " : " are ", absl::StrJoin(causes, " and "),
+      causes.count(kShort) > 0 ? absl::StrCat(" (under ", kShortestLoaderS,
+                                              " s: measure more items)")
+                               : "");
 }
 
 namespace {
