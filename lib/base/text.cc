@@ -436,8 +436,8 @@ absl::StatusOr<int64_t> SizeOfFlag(absl::string_view flag,
   }
   if (*bytes < least) {
     return absl::InvalidArgumentError(
-        absl::StrCat(flag, ": ", text, " is too small; use at least ", least,
-                     " bytes, such as 500M"));
+        absl::StrCat(flag, ": ", text, " is too small; use at least ",
+                     Counted(least, "byte"), ", such as 500M"));
   }
   return *bytes;
 }

@@ -74,6 +74,11 @@ std::string ListFlag(absl::string_view flag,
 
 }  // namespace
 
+std::string StartOf(const std::string& program) {
+  if (std::getenv("FEEDRATE_COMMAND") == nullptr) return ShellWord(program);
+  return ProgramCommand(program.substr(program.find_last_of('/') + 1));
+}
+
 std::vector<std::string> CommandAgain(absl::Span<const std::string> command,
                                       absl::Span<const Row* const> rows) {
   if (command.empty()) return {};
@@ -91,11 +96,7 @@ std::vector<std::string> CommandAgain(absl::Span<const std::string> command,
   std::vector<std::string> dropped = {"output"};
   if (has_config) dropped.push_back("libraries");
   if (by_transform) dropped.push_back("transforms");
-  // A program that `feedrate` started has a path that nobody typed.
-  const std::string name(command[0].substr(command[0].find_last_of('/') + 1));
-  std::vector<std::string> words = {std::getenv("FEEDRATE_COMMAND") == nullptr
-                                        ? ShellWord(command[0])
-                                        : ProgramCommand(name)};
+  std::vector<std::string> words = {StartOf(command[0])};
   for (size_t i = 1; i < command.size(); ++i) {
     const std::string& word = command[i];
     if (word == "--resume") continue;

@@ -26,6 +26,10 @@ std::vector<std::string> DisturbancesOf(const Row& row);
 std::vector<std::string> DisturbancesAmong(
     absl::Span<const std::string> warnings);
 
+// How to start the program of a recorded command, ready for a shell. One that
+// `feedrate` started has a path that nobody typed.
+std::string StartOf(const std::string& program);
+
 // The command of a run, to measure some of its rows again: limited to their
 // libraries and transforms if the run has a config, and without flags for where
 // rows go. The words are ready for a shell. Empty if `command` is.

@@ -50,6 +50,12 @@ test_complete() {
   expect_err "complete: 6 of 6 jobs, 18 of 18 runs"
 }
 
+test_an_unknown_program() {
+  small_campaign
+  expect_exit 1 --plan=jobs.jsonl --fix=jobs --program=micr rows.jsonl
+  expect_err 'did you mean "micro"'
+}
+
 test_everything_that_can_be_wrong() {
   small_campaign
   {

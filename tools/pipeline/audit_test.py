@@ -58,7 +58,7 @@ class AuditTest(harness.TestCase):
         self.assertEqual(audit["ranks"][1]["batches"], [4, 4, 4, 4])
         self.assertTrue(audit["resume"]["same_batches"])
         self.assertNotIn("growth", audit)
-        self.assertIn("1 audits (1 pass, 0 fail, 0 not done)", stderr)
+        self.assertIn("1 audit (1 pass, 0 fail, 0 not done)", stderr)
 
     def test_each_fault_is_found(self):
         for fault, words in (

@@ -32,7 +32,7 @@ class AuditTest(harness.TestCase):
         batches = {r["ranks"]: r["batches"] for r in audit["ranks"]}
         self.assertEqual(batches[2], [3, 3])
         self.assertTrue(audit["resume"]["same_batches"])
-        self.assertIn("1 audits (1 pass, 0 fail, 0 not done)", run.stderr)
+        self.assertIn("1 audit (1 pass, 0 fail, 0 not done)", run.stderr)
 
     def test_clips_must_show_their_ids(self):
         run, audits = self.audit(

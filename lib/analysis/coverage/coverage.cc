@@ -178,6 +178,14 @@ absl::StatusOr<Coverage> CheckCoverage(const CoverageOptions& options) {
   record.set_verdict(measured.rows() == 0    ? "nothing"
                      : findings.has_errors() ? "incomplete"
                                              : "complete");
+  if (!options.program.empty()) {
+    std::set<std::string> programs;
+    for (const ModePolicy& mode : catalogue.policy().modes()) {
+      programs.insert(mode.tool());
+    }
+    RETURN_IF_ERROR(CheckChoice("--program", options.program,
+                                {programs.begin(), programs.end()}));
+  }
   const auto program_of = [&](const Job& job) {
     const Scenario* scenario = catalogue.FindScenario(job.scenario());
     const ModePolicy* mode =

@@ -445,9 +445,9 @@ absl::optional<Section> RepeatSection(const ReportInput& input) {
       absl::StrAppend(&commands, "# ", run.label(),
                       run.label().empty() ? "" : ", ", run.started_at(), "\n");
     }
-    std::vector<std::string> words;
-    for (const std::string& word : run.command()) {
-      words.push_back(ShellWord(word));
+    std::vector<std::string> words = {StartOf(run.command(0))};
+    for (int i = 1; i < run.command_size(); ++i) {
+      words.push_back(ShellWord(run.command(i)));
     }
     absl::StrAppend(&commands, ShellCommand(words), "\n");
   }

@@ -513,8 +513,8 @@ class Session {
       failed += audit.verdict() == "fail" ? 1 : 0;
     }
     const int64_t others = audits_.size() - passed - failed;
-    Say(absl::StrCat(audits_.size(), " audits (", passed, " pass, ", failed,
-                     " fail, ", others, " not done) in ", time));
+    Say(absl::StrCat(Counted(audits_.size(), "audit"), " (", passed, " pass, ",
+                     failed, " fail, ", others, " not done) in ", time));
     if (failed > 0) return ExitCode::kCheckSaidNo;
     return passed > 0 || others == 0 ? ExitCode::kDone : ExitCode::kRunFailed;
   }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/draw/text.h"
 #include "lib/records/attempts.h"
@@ -123,8 +124,9 @@ std::string UtilisationText(const Row& row) {
       NameOf(row), 100 * loader.consumer_utilisation(),
       1e3 * loader.consumer_step_s());
   if (!loader.has_utilisation_mark()) {
-    absl::StrAppend(&text, "no verdict from ", loader.batches(),
-                    " batches: use a longer --min_time\n");
+    absl::StrAppend(&text, "no verdict from ",
+                    Counted(loader.batches(), "batch", "es"),
+                    ": use a longer --min_time\n");
     return text;
   }
   absl::StrAppendFormat(
@@ -430,15 +432,28 @@ std::vector<double> ValuesOf(const Runs& runs,
   return values;
 }
 
-std::vector<std::string> ContainerCells(const std::string& container,
-                                        const std::string& library,
-                                        const Runs& runs, const Runs& base) {
+// The ratio to loads of files, if the runs are evidence for one.
+std::string ContainerRatio(const Runs& runs, const Runs& base) {
   std::vector<double> ratios;
+  int disturbed = 0;
   for (const auto& [index, row] : runs) {
     const auto other = base.find(index);
     if (other == base.end()) continue;
     ratios.push_back(row.throughput() / other->second.throughput());
+    const bool clean =
+        DisturbancesOf(row).empty() && DisturbancesOf(other->second).empty();
+    disturbed += clean ? 0 : 1;
   }
+  if (ratios.empty()) return "";
+  const double all = static_cast<double>(ratios.size());
+  if (disturbed > kDisturbedShare * all) return "disturbed";
+  if (ratios.size() < 3) return "few runs";
+  return MedianText(std::move(ratios));
+}
+
+std::vector<std::string> ContainerCells(const std::string& container,
+                                        const std::string& library,
+                                        const Runs& runs, const Runs& base) {
   const auto median = [&](const std::function<double(const Row&)>& value) {
     std::vector<double> values = ValuesOf(runs, value);
     return SignificantText(Summarize(absl::MakeSpan(values)).median);
@@ -450,7 +465,7 @@ std::vector<std::string> ContainerCells(const std::string& container,
           library,
           MedianText(
               ValuesOf(runs, [](const Row& row) { return row.throughput(); })),
-          MedianText(std::move(ratios)),
+          ContainerRatio(runs, base),
           median([](const Row& row) { return row.loader().first_batch_s(); }),
           SignificantText(*std::max_element(memory.begin(), memory.end())),
           SignificantText(first.dataset().bytes() / 1e6),

@@ -593,6 +593,12 @@ TEST(ContainersTextTest, ComparesWithNativeOnFilesRunByRun) {
   EXPECT_THAT(text, HasSubstr("not measured: webdataset on files, parquet: "
                               "reads only shards here\n"));
   EXPECT_EQ(ContainersText({RowOf(1, 2, 500)}), "");
+  // Two runs, or three next to other load, are no evidence for a ratio.
+  rows[0].add_warnings("contended");
+  EXPECT_THAT(ContainersText(rows), ContainsRegex("tfrecord .* disturbed "));
+  rows.resize(4);
+  rows[0].clear_warnings();
+  EXPECT_THAT(ContainersText(rows), ContainsRegex("tfrecord .* few runs "));
 }
 
 TEST(RandomItemTest, IsTheMedianWithoutTheWarmUp) {
