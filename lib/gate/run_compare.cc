@@ -455,10 +455,15 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
     const RunsByJob by_job = RunsOfBaseline(input.rows);
     size_t disturbed = 0;
     size_t one_execution = 0;
+    size_t judged = 0;
     for (const auto& job : by_job) {
-      one_execution += job.second.OfOneExecution();
-      std::vector<std::string> causes;
-      disturbed += !DisturbedText(job.second, "", &causes).empty();
+      // What the harness itself costs is kept and never judged.
+      if (job.second.runs[0].library() != "null") {
+        ++judged;
+        one_execution += job.second.OfOneExecution();
+        std::vector<std::string> causes;
+        disturbed += !DisturbedText(job.second, "", &causes).empty();
+      }
       for (const Row& row : job.second.runs) {
         if (row.status() != "ok" && row.status() != "unsupported" &&
             row.status() != "early_stopped") {
@@ -483,13 +488,13 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
     }
     if (one_execution > 0) {
       options.warn(absl::StrCat(
-          options.current, ": ", one_execution, " of ", by_job.size(),
+          options.current, ": ", one_execution, " of ", judged,
           " jobs are of one execution, so changes must be large to be seen; "
           "measure three times and append the rows"));
     }
     if (disturbed > 0) {
       options.warn(absl::StrCat(
-          options.current, ": ", disturbed, " of ", by_job.size(),
+          options.current, ": ", disturbed, " of ", judged,
           " jobs were disturbed (noisy, contended or throttled) and will be "
           "`cannot_tell`; measure them again on a quiet machine"));
     }
@@ -510,7 +515,19 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
                    UpdateBaselines(options.baselines, baselines, checkout,
                                    options.maintainer_reason, absl::Now()));
   std::string text;
-  for (const BaselineUpdate& update : updates) AppendRecord(update, &text);
+  for (const BaselineUpdate& update : updates) {
+    if (options.format != "text") {
+      AppendRecord(update, &text);
+      continue;
+    }
+    absl::StrAppend(
+        &text, update.file(), " is the baseline of machine ",
+        PrintableText(update.machine_profile()),
+        update.replaced().empty()
+            ? ""
+            : absl::StrCat("; the one before it is ", update.replaced()),
+        "\n");
+  }
   RETURN_IF_ERROR(WriteOutput(options.output, text));
   return ExitCode::kDone;
 }

@@ -136,6 +136,9 @@ references worse.jsonl new 500
 exits 5 'has no rows baseline of another machine with reference speeds' \
   --current=new.jsonl --baselines=fleet --across-machines
 references old.jsonl old 1000
+"$TOOL" --update-baseline --current=old.jsonl --baselines=words --format=text \
+  --i-am-a-maintainer=test 2>/dev/null | grep -q ' is the baseline of machine ' ||
+  fail "an update is not told in words"
 "$TOOL" --update-baseline --current=old.jsonl --baselines=fleet \
   --i-am-a-maintainer=test >out 2>err || fail "references are no baseline: $(cat err)"
 exits 0 'cannot be told apart across machines; smallest detectable change:' \

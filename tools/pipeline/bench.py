@@ -33,8 +33,9 @@ interval lies at or above the bar; exit 3 when one does not.
           memory it is printed but not judged: most of it is the images
           themselves, which every loader holds
 
-Worker start and stop are inside an epoch. DALI's pipeline is built before, and so
-is FFCV's file: it holds the same JPEGs, or from memory the pixels. FFCV has no bar.
+Worker start and stop are inside an epoch. DALI's pipeline is built before, and
+so is FFCV's file: it holds the same JPEGs, or from memory the pixels. FFCV has
+no bar.
 
 --bin names another folder of built programs than bazel-bin.
 """

@@ -111,7 +111,7 @@ bool IsPlain(const Verdict& job) {
 }
 
 std::string NumberText(bool is_there, double number) {
-  return is_there ? absl::StrFormat("%.4g", number) : "";
+  return is_there ? SignificantText(number, 4) : "";
 }
 
 // How the value changed, and whether that is good: "-7.3% worse".
@@ -126,8 +126,9 @@ std::string DirectionText(const RuleCheck& check) {
   // Adding 0 makes 0 of -0.
   const double change =
       (check.better() == "higher" ? -check.worse_by() : check.worse_by()) + 0.0;
-  return check.unit() == "%" ? absl::StrFormat("%+.1f%%%s", change, direction)
-                             : absl::StrFormat("%+.4g%s", change, direction);
+  if (check.unit() != "%") return absl::StrFormat("%+.4g%s", change, direction);
+  if (std::abs(change) < 0.05) return "0.0%";
+  return absl::StrFormat("%+.1f%%%s", change, direction);
 }
 
 std::string AllowedText(const RuleCheck& check) {
