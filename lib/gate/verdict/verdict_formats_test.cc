@@ -138,8 +138,9 @@ TEST(ExplainTest, ListsEveryRule) {
   check->set_result("fail");
   check->set_better("lower");
   const std::string text = ExplainRules(verdict);
-  EXPECT_NE(text.find("perplexity     20.00  21.00        +5.0% worse     1.5%"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("perplexity     20.00  21.00        +5.0% worse     1.5%"),
+      std::string::npos)
       << text;
 }
 
@@ -163,8 +164,9 @@ TEST(VerdictTextTest, StoredBaselinesHaveMetricUnitPercentAndDirection) {
   Verdict suite = SuiteVerdict({verdict}, {});
   suite.set_command("micro --config=c");
   const std::string text = VerdictText({verdict}, suite, 20);
-  for (const char* part : {"metric", "1,000", "900.0", "images/s", "-10.0% worse",
-                           "2.5%", "Measure again: micro --config=c"}) {
+  for (const char* part :
+       {"metric", "1,000", "900.0", "images/s", "-10.0% worse", "2.5%",
+        "Measure again: micro --config=c"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   check->set_worse_by(-10);
