@@ -89,6 +89,9 @@ void SetSamples(absl::Span<const double> samples, Row* row) {
 
 // How often a limit that a row exceeds is measured again.
 constexpr int kLimitTries = 3;
+// A row that exceeds all of them by less shows itself what the machine can do.
+// By more, the limit is of other work.
+constexpr double kLimitNoise = 1.05;
 
 double LimitFor(double reached, const std::function<double()>& measure,
                 std::optional<double>* known) {
@@ -97,6 +100,7 @@ double LimitFor(double reached, const std::function<double()>& measure,
   for (int i = 0; i < kLimitTries && limit > 0 && reached > limit; ++i) {
     limit = std::max(limit, measure());
   }
+  if (reached <= kLimitNoise * limit) limit = std::max(limit, reached);
   return limit;
 }
 

@@ -69,8 +69,9 @@ inline constexpr char kEngineLimit[] = "nvdec";
 inline constexpr char kCpuFallback[] = "cpu_fallback";
 
 // A limit in items per second, measured the first time, and up to three times
-// more when a row has `reached` more: the machine may have been busy. The
-// higher value stays in `known`, where 0 means that there is no limit.
+// more when a row has `reached` more: the machine may have been busy. What the
+// row has reached is then the limit if it is at most 5% higher. The highest
+// value stays in `known`, where 0 means that there is no limit.
 double LimitFor(double reached, const std::function<double()>& measure,
                 std::optional<double>* known);
 
