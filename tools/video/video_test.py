@@ -164,9 +164,12 @@ class VideoTest(harness.TestCase):
     def test_nvdec_says_how_to_build_it(self):
         run, _ = video("--config=configs/native/video_decode_gpu.textproto")
         self.assertEqual(run.code, 1)
-        self.assertIn(
-            "build --config=cuda //lib/loader/nvdec:worker_nvdec", run.stderr
-        )
+        # Where `CUDA=1 make bundle` has built it, DALI is the next that lacks.
+        if "video: dali: the Python environment" not in run.stderr:
+            self.assertIn(
+                "build --config=cuda //lib/loader/nvdec:worker_nvdec",
+                run.stderr,
+            )
         run, _ = self.decode("--libraries=nvdec")
         self.assertEqual(run.code, 1)
         self.assertIn("use device cuda, or ffmpeg on the CPU", run.stderr)

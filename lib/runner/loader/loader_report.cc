@@ -116,9 +116,7 @@ std::string DiagnosisText(const Row& row) {
 
 std::string UtilisationText(const Row& row) {
   const LoaderStats& loader = row.loader();
-  if (!loader.has_consumer_utilisation() || row.library() == "null") {
-    return "";
-  }
+  if (!loader.has_consumer_utilisation()) return "";
   std::string text = absl::StrFormat(
       "%s: accelerator utilisation %.1f%% with a step of %.1f ms; ",
       NameOf(row), 100 * loader.consumer_utilisation(),

@@ -458,8 +458,6 @@ TEST(LoaderReportTest, HoldsUtilisationAgainstTheMark) {
                     HasSubstr("from 90% on: fail")));
   row.mutable_loader()->set_consumer_utilisation(0.9);
   EXPECT_THAT(UtilisationText(row), HasSubstr(": pass"));
-  row.set_library("null");
-  EXPECT_EQ(UtilisationText(row), "");
 }
 
 TEST(LoaderReportTest, NamesTheFirstFault) {
