@@ -176,13 +176,14 @@ std::string ToColumns(absl::string_view text, size_t columns) {
   return std::string(text.substr(0, kept));
 }
 
-std::vector<std::string> WrappedLines(absl::string_view text, size_t columns) {
+std::vector<std::string> WrappedLines(absl::string_view text, size_t columns,
+                                      absl::string_view indent) {
   if (DisplayWidth(text) <= columns) return {std::string(text)};
   std::vector<std::string> lines;
   for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
     if (lines.empty() ||
         DisplayWidth(lines.back()) + 1 + DisplayWidth(word) > columns) {
-      lines.emplace_back(word);
+      lines.push_back(absl::StrCat(lines.empty() ? "" : indent, word));
     } else {
       absl::StrAppend(&lines.back(), " ", word);
     }

@@ -44,8 +44,9 @@ std::string ToColumns(absl::string_view text, size_t columns);
 inline constexpr size_t kMaxColumns = 120;
 
 // Breaks `text` at spaces into lines of at most `columns`. A longer word has a
-// line of its own.
-std::vector<std::string> WrappedLines(absl::string_view text, size_t columns);
+// line of its own. All lines but the first start with `indent`.
+std::vector<std::string> WrappedLines(absl::string_view text, size_t columns,
+                                      absl::string_view indent = "");
 
 // A table of text with aligned columns, filled row by row and printed once.
 // Escapes its cells, which may hold foreign text.

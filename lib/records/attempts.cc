@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -75,8 +74,9 @@ std::string ListFlag(absl::string_view flag,
 }  // namespace
 
 std::string StartOf(const std::string& program) {
-  if (std::getenv("FEEDRATE_COMMAND") == nullptr) return ShellWord(program);
-  return ProgramCommand(program.substr(program.find_last_of('/') + 1));
+  const std::string name = program.substr(program.find_last_of('/') + 1);
+  const std::string command = ProgramCommand(name);
+  return command == name ? ShellWord(program) : command;
 }
 
 std::vector<std::string> CommandAgain(absl::Span<const std::string> command,

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
@@ -54,18 +54,10 @@ std::string LatexCell(const GridCell& cell) {
 // Breaks a text at spaces into lines of kMaxColumns. A command, which stands
 // behind `$ `, is not broken.
 std::string Wrapped(const std::string& text, const std::string& indent) {
-  std::vector<std::string> lines = {""};
   const size_t command = text.find("$ ");
-  for (absl::string_view word :
-       absl::StrSplit(text.substr(0, command), ' ', absl::SkipEmpty())) {
-    std::string& line = lines.back();
-    const size_t width = DisplayWidth(line) + DisplayWidth(word) + 1;
-    if (width > kMaxColumns && DisplayWidth(line) > indent.size()) {
-      lines.push_back(absl::StrCat(indent, word));
-    } else {
-      absl::StrAppend(&line, line.empty() ? "" : " ", word);
-    }
-  }
+  std::vector<std::string> lines =
+      WrappedLines(absl::StripTrailingAsciiWhitespace(text.substr(0, command)),
+                   kMaxColumns, indent);
   if (command != std::string::npos) {
     lines.push_back(absl::StrCat(indent, text.substr(command)));
   }

@@ -308,7 +308,8 @@ std::string IdentityDifference(const Row& current, const Row& baseline) {
 namespace {
 
 // A shorter run of a loader says little: the counters of the kernel, which tell
-// what disturbed a run, have ticks, and one hiccup is most of it.
+// what disturbed a run, have ticks, and one hiccup is most of it. The gate does
+// not read the policy of runners, whose min_judged_s is the same.
 constexpr double kShortestLoaderS = 0.1;
 constexpr char kShort[] = "short";
 
