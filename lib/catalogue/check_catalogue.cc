@@ -295,8 +295,10 @@ absl::Status CheckMeasuring(const Policy& policy, const std::string& file) {
   check.That(gpu.calls_per_sample() >= 1 && gpu.min_samples() >= 1,
              "measuring.gpu: calls_per_sample and min_samples must be at least "
              "1");
-  check.That(gpu.clock_within() > 0 && gpu.max_warm_up_s() > 0,
-             "measuring.gpu: clock_within and max_warm_up_s must be above 0");
+  check.That(
+      gpu.clock_within() > 0 && gpu.max_warm_up_s() > 0 && gpu.sample_s() > 0,
+      "measuring.gpu: clock_within, max_warm_up_s and sample_s must be above "
+      "0");
   check.That(gpu.slow_clock() > 0 && gpu.slow_clock() <= 1,
              "measuring.gpu.slow_clock must be above 0 and at most 1");
   return check.status();

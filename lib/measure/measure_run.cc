@@ -33,6 +33,13 @@ int64_t WholePasses(double calls, int64_t num_items) {
 
 }  // namespace
 
+int64_t CallsOnGpu(const ChunkPolicy& policy, double per_call_s) {
+  if (policy.enough_s <= 0) return policy.fixed;
+  const double calls =
+      std::ceil(policy.enough_s / std::max(per_call_s, kShortestCall));
+  return std::min<int64_t>(policy.fixed, std::max(1.0, calls));
+}
+
 ChunkChoice ChooseChunk(const ChunkPolicy& policy, double per_call_s,
                         double clock_pair_s, int64_t num_items) {
   ChunkChoice choice;
@@ -40,8 +47,8 @@ ChunkChoice ChooseChunk(const ChunkPolicy& policy, double per_call_s,
       std::min(policy.min_s / std::max(per_call_s, kShortestCall), kMostCalls);
   choice.count = WholePasses(calls, num_items);
   if (policy.fixed > 0) {
-    choice.chunk = policy.fixed;
-    const int64_t wanted = policy.fixed * policy.min_samples;
+    choice.chunk = CallsOnGpu(policy, per_call_s);
+    const int64_t wanted = choice.chunk * policy.min_samples;
     choice.count = std::max(choice.count, WholePasses(wanted, num_items));
     return choice;
   }
@@ -59,6 +66,14 @@ absl::StatusOr<Preflight> RunPreflight(const PreflightPolicy& policy,
                                        const std::string& unit,
                                        Subject* subject) {
   Preflight seen;
+  if (policy.first_items > 0) {
+    TimeRequest request;
+    request.count = std::min(policy.first_items, num_items);
+    request.chunk = request.count;
+    request.seed = seed;
+    request.hang_s = policy.hang_s;
+    RETURN_IF_ERROR(subject->Time(request).status());
+  }
   for (int pass = 0; pass < policy.passes; ++pass) {
     TimeRequest request;
     request.count = std::min(std::max(policy.items, policy.chunk), num_items);
@@ -281,9 +296,9 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   time.hang_s = request.hang_s;
   time.cold = request.cold;
   if (request.rewarm_items > 0) {
-    time.count = std::min(std::max(request.rewarm_items, request.chunk.fixed),
-                          request.num_items);
-    time.chunk = std::max<int64_t>(request.chunk.fixed, 1);
+    time.chunk = request.chunk.fixed > 0 ? choice.chunk : 1;
+    time.count =
+        std::min(std::max(request.rewarm_items, time.chunk), request.num_items);
     RETURN_IF_ERROR(subject->Time(time).status());
   }
   time.count = choice.count;

@@ -19,9 +19,10 @@ struct ChunkPolicy {
   double chunk_below_s = 10e-6;
   // Largest fraction of a chunk that reading the clock may take.
   double max_clock_share = 0.01;
-  // Calls per chunk whatever they take, for GPUs. 0 means that the rules above
-  // apply.
+  // Calls per chunk for GPUs, or as many fewer as take `enough_s`, if that is
+  // above 0. 0 means that the rules above apply.
   int64_t fixed = 0;
+  double enough_s = 0;
   // With `fixed`: as many passes over the items as needed for this many
   // samples.
   int64_t min_samples = 1;
@@ -36,6 +37,9 @@ struct ChunkChoice {
   // over them that fills one chunk and takes long enough.
   int64_t count = 0;
 };
+
+// Calls per chunk with `fixed`.
+int64_t CallsOnGpu(const ChunkPolicy& policy, double per_call_s);
 
 // Chooses how many calls one sample covers. `per_call_s` is the time of a call
 // that is timed alone, including the clock's cost.
@@ -55,6 +59,8 @@ struct PreflightPolicy {
   double hang_s = 120;
   // Items per sample.
   int64_t chunk = 1;
+  // Untimed items before the others: the first call on a GPU loads kernels.
+  int64_t first_items = 0;
 };
 
 struct Preflight {
@@ -67,8 +73,8 @@ struct Preflight {
 };
 
 // Runs a transform briefly to see if it is too slow to measure. There is no
-// warm-up: the cost of first calls counts, as in the public benchmark. `unit`
-// is the item's name in the reason.
+// warm-up on a CPU: the cost of first calls counts, as in the public benchmark.
+// `unit` is the item's name in the reason.
 absl::StatusOr<Preflight> RunPreflight(const PreflightPolicy& policy,
                                        int64_t num_items, uint64_t seed,
                                        const std::string& unit,

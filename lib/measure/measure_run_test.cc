@@ -114,6 +114,18 @@ TEST(ChunkTest, AGpuHasItsOwn) {
   EXPECT_EQ(choice.count, 5000);
 }
 
+TEST(ChunkTest, LongCallsOnAGpuNeedNoMore) {
+  ChunkPolicy policy;
+  policy.fixed = 64;
+  policy.min_samples = 20;
+  policy.enough_s = 0.1;
+  EXPECT_EQ(ChooseChunk(policy, 1e-3, 1e-7, 24).chunk, 64);
+  EXPECT_EQ(ChooseChunk(policy, 0.03, 1e-7, 24).chunk, 4);
+  const ChunkChoice choice = ChooseChunk(policy, 1.5, 1e-7, 24);
+  EXPECT_EQ(choice.chunk, 1);
+  EXPECT_EQ(choice.count, 24) << "one pass, which has 20 samples";
+}
+
 Preflight Look(const PreflightPolicy& policy, double per_item_s,
                int64_t num_items = 1000) {
   FakeSubject subject([=](int64_t) { return per_item_s; });
@@ -144,6 +156,16 @@ TEST(PreflightTest, FirstCallCostCounts) {
   const auto seen = RunPreflight(PreflightPolicy(), 1000, 1, "image", &subject);
   ASSERT_TRUE(seen.ok());
   EXPECT_TRUE(seen->stops_early);
+}
+
+TEST(PreflightTest, TheFirstCallOnAGpuIsNotTimed) {
+  FakeSubject subject([](int64_t call) { return call == 0 ? 1.0 : 0.001; });
+  PreflightPolicy policy;
+  policy.first_items = 1;
+  const auto seen = RunPreflight(policy, 1000, 1, "image", &subject);
+  ASSERT_TRUE(seen.ok());
+  EXPECT_FALSE(seen->stops_early);
+  EXPECT_EQ(seen->items, 10);
 }
 
 TEST(PreflightTest, SmallDataSetsHaveFewerItems) {

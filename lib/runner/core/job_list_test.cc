@@ -324,7 +324,9 @@ TEST(MeasurePolicyTest, AGpuIsTimedInChunks) {
   auto policy = JobPolicyOf(*catalogue, job, 0);
   ASSERT_TRUE(policy.ok()) << policy.status();
   EXPECT_EQ(policy->chunk.fixed, 64);
-  EXPECT_EQ(policy->warm_up.chunk, 64);
+  EXPECT_GT(policy->chunk.enough_s, 0);
+  EXPECT_EQ(policy->preflight.chunk, policy->preflight.items);
+  EXPECT_EQ(policy->preflight.first_items, 1);
   EXPECT_TRUE(policy->warm_up.cold);
   EXPECT_GT(policy->warm_up.clock_within, 0);
   (*job.mutable_settings())["gpu_batch"] = "256";
@@ -332,7 +334,9 @@ TEST(MeasurePolicyTest, AGpuIsTimedInChunks) {
   policy = JobPolicyOf(*catalogue, job, 0);
   ASSERT_TRUE(policy.ok()) << policy.status();
   EXPECT_EQ(policy->chunk.fixed, 256);
+  EXPECT_EQ(policy->chunk.enough_s, 0) << "a batch is one call";
   EXPECT_EQ(policy->preflight.chunk, 256);
+  EXPECT_EQ(policy->preflight.first_items, 256);
   EXPECT_FALSE(policy->warm_up.cold);
   (*job.mutable_settings())["l2"] = "lukewarm";
   EXPECT_FALSE(JobPolicyOf(*catalogue, job, 0).ok());

@@ -158,12 +158,17 @@ WarmUpPolicy WarmUpOf(const WarmupPolicy& entry) {
 
 // Samples cover many calls, and the clock must settle first.
 void SetGpuPolicy(const GpuMeasuringPolicy& gpu, JobPolicy* policy) {
-  const int64_t chunk =
-      policy->gpu.batch > 0 ? policy->gpu.batch : gpu.calls_per_sample();
-  policy->chunk.fixed = chunk;
   policy->chunk.min_samples = gpu.min_samples();
-  policy->preflight.chunk = chunk;
-  policy->warm_up.chunk = chunk;
+  if (policy->gpu.batch > 0) {
+    // A batch is one call.
+    policy->chunk.fixed = policy->gpu.batch;
+    policy->preflight.chunk = policy->preflight.first_items = policy->gpu.batch;
+  } else {
+    policy->chunk.fixed = gpu.calls_per_sample();
+    policy->chunk.enough_s = gpu.sample_s();
+    policy->preflight.chunk = policy->preflight.items;
+    policy->preflight.first_items = 1;
+  }
   policy->warm_up.cold = policy->gpu.cold;
   policy->warm_up.clock_within = gpu.clock_within();
   policy->warm_up.max_s = std::max(policy->warm_up.max_s, gpu.max_warm_up_s());

@@ -350,8 +350,12 @@ absl::StatusOr<std::unique_ptr<MeasuredChild>> TransformWork::StartReference(
 }
 
 absl::Status TransformWork::WarmUp() {
-  ASSIGN_OR_RETURN(warm_up_, RunWarmUp(policy_.warm_up, num_items_,
-                                       SeedOfRun(job_, 0), subject_.get()));
+  WarmUpPolicy policy = policy_.warm_up;
+  if (policy_.chunk.fixed > 0) {
+    policy.chunk = CallsOnGpu(policy_.chunk, per_item_s_);
+  }
+  ASSIGN_OR_RETURN(warm_up_, RunWarmUp(policy, num_items_, SeedOfRun(job_, 0),
+                                       subject_.get()));
   return absl::OkStatus();
 }
 
