@@ -7,16 +7,16 @@
 #
 # Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test, module,
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
-# of these if none is named. Six more run only if they are named: `blur`
+# of these if none is named. Seven more run only if they are named: `blur`
 # (kernels that exist twice), `ways` (trainings), `files` (training from
-# files), `paper`, `cvcuda` and `dali` (rows of CV-CUDA and DALI, if their
-# wheels are in WHEELS, by default wheels/); with DUEL_S=N, `dali` also runs
+# files), `paper`, `compiled` (Kornia of env_set current as it is and under
+# torch.compile), `cvcuda` and `dali` (rows of CV-CUDA and DALI); the last three
+# need wheels in WHEELS, by default wheels/; with DUEL_S=N, `dali` also runs
 # gpu_duel_dali.py for N seconds, with feedrate.Loader as a third side. `paper`
 # runs each config prod_g2_* with PAPER_ITEMS (256) for at most PAPER_S seconds
 # in all (480), carries on with its own rows when it is started again, and
 # prints tables for docs/; PAPER names the configs (rgb_micro, ...) and
-# PAPER_TRANSFORMS some of their transforms. The
-# loader's parts take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY
+# PAPER_TRANSFORMS some of their transforms (also for `compiled`). The loader's parts take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY
 # (libraries that run every transform), SOME (transforms in batches), TORCH
 # (transforms of ATen), OOM (libraries), L2, DATASET (for pipeline, copy,
 # training and dali), CLIPS, CLIP_TRANSFORMS, LIMIT (seconds per command) and
@@ -197,6 +197,25 @@ cvcuda() {
     --dataset="$PWD/square" --num_items=256 --libraries=cuda,cvcuda \
     --sweep='gpu_batch=256' --skip_missing --transforms="$some"
   check "cvcuda: rows" "$python" gpu_check.py rows rows/cvcuda.jsonl cvcuda
+}
+
+compiled() {
+  local made=""
+  environment torch_stack || return
+  "$python" gpu_check.py images square 256
+  title "micro --device=cuda: Kornia as it is and compiled, batches of 256"
+  rows compiled_micro bin/micro --env_set=current --dataset="$PWD/square" \
+    --config=configs/paper/prod_g2_rgb_micro_gpu.textproto --num_items=256 \
+    --libraries=kornia,kornia_compiled --sweep='gpu_batch=256' \
+    --transforms="$some"
+  title "pipeline --device=cuda: Kornia as it is and compiled"
+  rows compiled bin/pipeline --env_set=current --dataset="$dataset" \
+    --config=configs/paper/prod_g2_rgb_dataloader_gpu.textproto \
+    --num_items="$images" --libraries=kornia,kornia_compiled \
+    --noworker_efficiency \
+    ${PAPER_TRANSFORMS:+--transforms="$PAPER_TRANSFORMS"}
+  check "compiled: rows" "$python" gpu_check.py rows rows/compiled.jsonl \
+    kornia_compiled
 }
 
 oom() {

@@ -1,6 +1,8 @@
 """The part of a recipe that runs on a device gives what the whole does."""
 
+import os
 import pathlib
+import sysconfig
 import unittest
 
 import server
@@ -8,7 +10,7 @@ import torch
 from loaders import spec
 from loaders.device import Copy, Finish, last_stage
 from loaders.epoch import Stages
-from loaders.recipes import torchvision
+from loaders.recipes import kornia, torchvision
 from testing import loading
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "libraries"
@@ -48,6 +50,23 @@ class DeviceTest(unittest.TestCase):
     @unittest.skipUnless(torch.cuda.is_available(), "no GPU here")
     def test_finish_on_a_gpu(self):
         self.check("cuda")
+
+    @unittest.skipUnless(
+        os.path.exists(f"{sysconfig.get_path('include')}/Python.h"),
+        "torch.compile needs Python.h (python3-dev)",
+    )
+    def test_compiled_kornia_gives_the_same(self):
+        parsed = spec.parse(
+            loading.loader_object(crop_position="center"), "cuda"
+        )
+        crops = torch.rand(4, 3, 224, 224)
+        got = []
+        for name in ("kornia", "kornia_compiled"):
+            library = server.load_library(name, [FOLDER])
+            recipe = kornia.Recipe(library, FLIP, parsed)
+            got.append(recipe.finish(crops))
+        torch.testing.assert_close(got[0], got[1])
+        self.assertGreater(torch._dynamo.utils.counters["frames"]["ok"], 0)
 
     def test_copies_are_complete(self):
         copy = Copy(torch.device("cpu"), Stages(1))

@@ -33,6 +33,8 @@ class Recipe(ClipRecipe):
         elif self.is_clip:
             self._steps = []
             self._crop_clips = _crop_of_clips(library, spec)
+        if spec.finishes_on_gpu and hasattr(library, "compiled"):
+            self.finish = library.compiled(self.finish)
 
     def decode(self, data, path):
         return self._scaled(torch_images.decode(data, path))
