@@ -104,12 +104,17 @@ gpu_worker() {
 
 # torch_worker NAME PATH: one that links torch, and whether it uses a GPU.
 torch_worker() {
-  local path which
+  local path which absent
   path="$(worker_path "$@")"
   if [[ ! -e "$path" ]]; then
     line "worker $1" missing "not in this build" "$remedy_torch"
   elif [[ -z "$bundle" ]]; then
-    line "worker $1" ok "built"
+    absent="$(ldd "$path" | awk '/not found/ { print $1; exit }')"
+    if [[ -n "$absent" ]]; then
+      line "worker $1" missing "$absent is not found" "$remedy_torch"
+    else
+      line "worker $1" ok "built"
+    fi
   elif ! which="$("$path" --which 2>&1)"; then
     line "worker $1" missing "${which#feedrate: }" "feedrate torch fetches one$(
     ) for the CPU; for a GPU, name the torch of a Python with TORCH_ROOT"

@@ -214,10 +214,15 @@ std::string BaselineStore::PathOf(const std::string& profile,
 }
 
 absl::StatusOr<std::vector<std::string>> BaselineStore::Profiles() const {
-  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                   ListFiles(folder_, "", false));
+  const absl::StatusOr<std::vector<std::string>> paths =
+      ListFiles(folder_, "", false);
+  if (absl::IsNotFound(paths.status())) {
+    return absl::NotFoundError(absl::StrCat(
+        paths.status().message(), "; --update_baseline makes the folder"));
+  }
+  RETURN_IF_ERROR(paths.status());
   std::set<std::string> profiles;
-  for (const std::string& path : paths) {
+  for (const std::string& path : *paths) {
     absl::string_view name = path;
     name.remove_prefix(path.size() - BaseName(path).size());
     for (const char* kind : kKinds) {

@@ -195,7 +195,10 @@ TEST_F(BaselineStoreTest, ListsMachines) {
   Write("a.eval.json", "x");
   Write("c.calibration.jsonl", "x");
   EXPECT_EQ(*store_.Profiles(), (std::vector<std::string>{"a", "b_2c"}));
-  EXPECT_FALSE(BaselineStore(folder_ + "/none").Profiles().ok());
+  EXPECT_EQ(BaselineStore(folder_ + "/none").Profiles().status().message(),
+            folder_ +
+                "/none: cannot list: No such file or directory; "
+                "--update_baseline makes the folder");
 }
 
 TEST_F(BaselineStoreTest, WhatIsNotThereIsNone) {

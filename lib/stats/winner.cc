@@ -141,7 +141,7 @@ std::string EvidenceText(Evidence evidence, int64_t runs_needed) {
                               : absl::StrCat("tied; ", runs_needed,
                                              " runs should separate them");
     case Evidence::kDisturbed:
-      return "tied; disturbed runs are no evidence";
+      return "disturbed runs are no evidence";
     case Evidence::kOtherWork:
       return "not the same work";
   }

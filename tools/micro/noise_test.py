@@ -59,7 +59,7 @@ class NoiseTest(harness.TestCase):
         ]
         self.assertLess(sum(waits), 5)
         end = run.stderr.splitlines()[-1]
-        self.assertIn("2 runs noisy, contended or throttled (load 2", end)
+        self.assertIn("2 runs noisy, contended or throttled (load in 2", end)
         self.assertIn("s for a quiet machine", end)
 
     def test_more_runs_until_the_budget_is_spent(self):

@@ -105,7 +105,7 @@ class NativeTest(harness.TestCase):
         )
         row = self.check_rows(run, 1)[-1]
         # One table per job, however often it ran.
-        self.assertEqual(run.stderr.count("items/s without it"), 1, run.stderr)
+        self.assertEqual(run.stderr.count("images/s without it"), 1, run.stderr)
         loader = row["loader"]
         self.assertEqual(row["limit"]["name"], "jpeg_decode")
         self.assertGreater(row["of_limit"], 0)

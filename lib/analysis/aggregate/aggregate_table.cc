@@ -113,7 +113,8 @@ std::string TieText(const Aggregate& aggregate) {
       {{"tied;", absl::StrCat("tied with ", aggregate.rival(), ";")}});
 }
 
-std::string NotesOf(const Aggregate& aggregate) {
+// `ranked`: whether the table has ranks.
+std::string NotesOf(const Aggregate& aggregate, bool ranked) {
   std::vector<std::string> notes;
   for (const std::string& flag : aggregate.flags()) {
     if (flag != "incomplete") notes.push_back(flag);
@@ -136,8 +137,7 @@ std::string NotesOf(const Aggregate& aggregate) {
   const bool has_reason = !aggregate.speed_up().reason().empty();
   if (has_reason && aggregate.has_median()) {
     notes.push_back(absl::StrCat("no ratio: ", aggregate.speed_up().reason()));
-  } else if (aggregate.has_median() && aggregate.metric().empty() &&
-             aggregate.rank_of() == 0 &&
+  } else if (ranked && aggregate.has_median() && aggregate.rank_of() == 0 &&
              WorkOfLabel(aggregate.equivalence()) == Work::kOther) {
     notes.push_back(
         absl::StrCat("not ranked: output is ", aggregate.equivalence()));
@@ -147,7 +147,9 @@ std::string NotesOf(const Aggregate& aggregate) {
 
 std::string RankText(const Aggregate& aggregate) {
   if (aggregate.rank_of() == 0) return "";
-  if (!aggregate.has_rank()) return "tied";
+  if (!aggregate.has_rank()) {
+    return aggregate.evidence() == "disturbed" ? "disturbed" : "tied";
+  }
   return absl::StrCat(aggregate.rank(), " of ", aggregate.rank_of(),
                       aggregate.tied() ? " tied" : "");
 }
@@ -409,7 +411,7 @@ Grid PlainGrid(const AggregateResult& result,
     if (noisy) row.push_back(Right(NoiseText(aggregate)));
     if (ranked) row.push_back(LeftCell(RankText(aggregate)));
     if (compared) row.push_back(LeftCell(SpeedUpText(aggregate.speed_up())));
-    row.push_back(LeftCell(NotesOf(aggregate)));
+    row.push_back(LeftCell(NotesOf(aggregate, ranked)));
   }
   AddCaption(result, by, columns,
              absl::StrCat("Median ", MetricOf(result), InUnit(shown)),

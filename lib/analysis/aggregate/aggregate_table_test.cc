@@ -91,6 +91,26 @@ TEST(PlainGridTest, OneLineForEachGroup) {
                           "tied", "tied with b; 3 runs would show the spread"));
 }
 
+TEST(PlainGridTest, DisturbedRunsAreNoTie) {
+  AggregateResult result = Four();
+  result.aggregates[1].set_evidence("disturbed");
+  const std::vector<std::string> texts =
+      TextsOf(PlainGrid(result, By()).rows[1]);
+  EXPECT_EQ(texts[6], "disturbed");
+  EXPECT_THAT(texts[7], HasSubstr("disturbed runs are no evidence"));
+}
+
+TEST(PlainGridTest, WithoutRanksNothingIsNotRanked) {
+  AggregateResult result = Four();
+  result.aggregates.push_back(Make("c", "2", 10));
+  result.aggregates.back().set_equivalence("different");
+  EXPECT_EQ(PlainGrid(result, By()).rows[4].back().text,
+            "not ranked: output is different");
+  result.aggregates.erase(result.aggregates.begin(),
+                          result.aggregates.end() - 1);
+  EXPECT_EQ(PlainGrid(result, By()).rows[0].back().text, "");
+}
+
 TEST(PlainGridTest, NumbersStandOnTheRight) {
   const Grid grid = PlainGrid(Four(), By());
   EXPECT_FALSE(grid.rows[0][0].right_aligned);

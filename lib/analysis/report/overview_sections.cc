@@ -383,11 +383,13 @@ DocumentTable TableOf(const Env& env) {
     versions.push_back(absl::StrCat(library.first, " ", library.second));
   }
   AddLine("libraries", absl::StrJoin(versions, ", "), &table);
-  AddLine("feedrate",
-          absl::StrCat(env.feedrate_version(), ", revision ",
-                       env.git().revision().substr(0, 12),
-                       env.git().dirty() ? " with changes" : ""),
-          &table);
+  std::string version = env.feedrate_version();
+  // A bundle has no repository.
+  if (!env.git().revision().empty()) {
+    absl::StrAppend(&version, ", revision ", env.git().revision().substr(0, 12),
+                    env.git().dirty() ? " with changes" : "");
+  }
+  AddLine("feedrate", version, &table);
   return table;
 }
 

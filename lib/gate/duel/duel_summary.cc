@@ -86,7 +86,7 @@ std::string Comparison(const Verdict& verdict) {
 }
 
 std::string ManyJobs(const DuelResult& result) {
-  Table table({"job", "verdict", "change", "99% interval", "pairs", ""},
+  Table table({"job", "verdict", "change", "99% interval", "pairs", "per pair"},
               {Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft,
                Align::kRight, Align::kLeft});
   int same = 0;

@@ -69,7 +69,7 @@ std::string FloorText(const Verdict& verdict) {
 Table PairedTable(const std::vector<Verdict>& jobs) {
   Table table(
       {"job", "verdict", "change", "99% interval", "p", "detectable", "pairs",
-       "", "why"},
+       "per pair", "why"},
       {Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft, Align::kRight,
        Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   for (const Verdict& job : jobs) {

@@ -96,7 +96,7 @@ std::string RunTally::Noise(double waited_s, double stable_within) const {
   }
   std::vector<std::string> parts;
   for (const auto& [cause, count] : causes) {
-    parts.push_back(absl::StrCat(cause, " ", count));
+    parts.push_back(absl::StrCat(cause, " in ", count));
   }
   std::string text = "; no run noisy";
   if (disturbed > 0) {

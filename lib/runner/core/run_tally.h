@@ -24,9 +24,9 @@ class RunTally {
 
   // `25 rows (24 ok, 1 failed)`.
   std::string Counts() const;
-  // `; 12 runs noisy, contended or throttled (load 11, steal 1) after waiting
-  // 3.0 s for a quiet machine; medians of 2 jobs not within 5%`. The last part
-  // needs `stable_within` above 0.
+  // `; 12 runs noisy, contended or throttled (load in 11, steal in 1) after
+  // waiting 3.0 s for a quiet machine; medians of 2 jobs not within 5%`. The
+  // last part needs `stable_within` above 0.
   std::string Noise(double waited_s, double stable_within) const;
   // Whether a run is noisy, contended or throttled.
   bool HasDisturbedRuns() const;

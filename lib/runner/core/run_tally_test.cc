@@ -51,9 +51,10 @@ TEST_F(RunTallyTest, NamesWhatDisturbedAndHowOften) {
   Add("a", 1, 100, "load");
   Add("b", 0, 100, "load");
   Add("b", 1, 100, "throttling");
-  EXPECT_EQ(tally_.Noise(2.5, 0.05),
-            "; 3 runs noisy, contended or throttled (load 2, throttling 1) "
-            "after waiting 2.5 s for a quiet machine");
+  EXPECT_EQ(
+      tally_.Noise(2.5, 0.05),
+      "; 3 runs noisy, contended or throttled (load in 2, throttling in 1) "
+      "after waiting 2.5 s for a quiet machine");
 }
 
 // The last attempt counts.

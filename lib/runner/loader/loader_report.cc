@@ -62,14 +62,18 @@ std::string ThroughputText(const LoaderAblation& ablation) {
   return text;
 }
 
+// `images/s`.
+std::string RateUnit(const Row& row) { return absl::StrCat(row.unit(), "s/s"); }
+
 // One line per stage: what the loader reports about it, and what epochs
 // without it show.
-std::string StagesText(const LoaderStats& loader) {
-  Table table(
-      {"stage", "busy s", "waits for input s", "waits for room s",
-       "queue in use", "items/s without it [95%]", "share of the time [95%]"},
-      {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
-       Align::kRight, Align::kRight});
+std::string StagesText(const Row& row) {
+  const LoaderStats& loader = row.loader();
+  Table table({"stage", "busy s", "waits for input s", "waits for room s",
+               "queue in use", absl::StrCat(RateUnit(row), " without it [95%]"),
+               "share of the time [95%]"},
+              {Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
+               Align::kRight, Align::kRight, Align::kRight});
   for (const char* name :
        {"read", "decode", "augment", "collate", "copy", "all"}) {
     std::vector<std::string> cells(7);
@@ -102,9 +106,9 @@ std::string StagesText(const LoaderStats& loader) {
 std::string DiagnosisText(const Row& row) {
   if (!row.loader().has_diagnosis()) return "";
   const LoaderDiagnosis& diagnosis = row.loader().diagnosis();
-  std::string text = absl::StrCat(NameOf(row), "\n", StagesText(row.loader()));
+  std::string text = absl::StrCat(NameOf(row), "\n", StagesText(row));
   if (!diagnosis.verdict().empty()) {
-    absl::StrAppend(&text, diagnosis.verdict(), ": ", diagnosis.explanation());
+    absl::StrAppend(&text, "verdict: ", diagnosis.explanation());
   } else if (diagnosis.ablations_size() > 1) {
     absl::StrAppend(&text, "no verdict: no part costs more than the noise; ",
                     "use more items or a quieter machine");
@@ -161,6 +165,7 @@ struct Point {
   int batch_size = 0;
   std::map<std::string, std::string> settings;
   Contestant runs;
+  std::string unit;
 
   double throughput() const { return runs.summary.median; }
 };
@@ -170,6 +175,7 @@ using PointKey = std::tuple<int, int, std::map<std::string, std::string>>;
 // Rows that differ only in their settings. They outlive the group.
 struct Group {
   std::string name;
+  std::string unit;
   // By index, the attempt at a run that counts.
   std::map<PointKey, std::map<int, const Row*>> runs;
 };
@@ -185,7 +191,7 @@ std::vector<Group> GroupRows(const std::vector<Row>& rows) {
                        row.params_profile(), row.thread_policy()},
                       "\n");
     const auto [entry, is_new] = known.emplace(key, groups.size());
-    if (is_new) groups.emplace_back().name = name;
+    if (is_new) groups.push_back({name, RateUnit(row), {}});
     const PointKey point = {row.workers(),
                             row.batch_size(),
                             {row.settings().begin(), row.settings().end()}};
@@ -201,6 +207,7 @@ std::vector<Point> PointsOf(const Group& group) {
   std::vector<Point> points;
   for (const auto& [key, runs] : group.runs) {
     Point& point = points.emplace_back();
+    point.unit = group.unit;
     std::tie(point.workers, point.batch_size, point.settings) = key;
     std::vector<double> values;
     for (const auto& run : runs) {
@@ -292,13 +299,14 @@ std::string GainsText(const std::vector<Point>& points, const Point& best) {
     }
     before = &point;
   }
-  return parts.empty() ? ""
-                       : absl::StrCat("  items/s that each worker adds: ",
-                                      absl::StrJoin(parts, ", "), "\n");
+  return parts.empty()
+             ? ""
+             : absl::StrCat("  ", best.unit, " that each worker adds: ",
+                            absl::StrJoin(parts, ", "), "\n");
 }
 
 std::string ThroughputText(const Point& point) {
-  std::string text = absl::StrFormat("%.0f items/s", point.throughput());
+  std::string text = absl::StrFormat("%.0f %s", point.throughput(), point.unit);
   if (point.runs.summary.interval) {
     absl::StrAppendFormat(&text, " [%.0f, %.0f]",
                           point.runs.summary.interval->low,

@@ -442,7 +442,7 @@ TEST(LoaderReportTest, SaysWhereTheTimeWent) {
       DiagnosisText(row),
       AllOf(HasSubstr("native Blur"), HasSubstr("1.500"), HasSubstr("25%"),
             HasSubstr("1234 [1200, 1300]"), HasSubstr("80% [75, 82]"),
-            HasSubstr("decoding: decoding takes 80%")));
+            HasSubstr("\nverdict: decoding takes 80%")));
 }
 
 TEST(LoaderReportTest, HoldsUtilisationAgainstTheMark) {
@@ -476,6 +476,7 @@ Row RowOf(int workers, int prefetch, double throughput, int run_index = 0) {
   Row row;
   row.set_library("native");
   row.set_transform("HorizontalFlip");
+  row.set_unit("image");
   row.set_status("ok");
   row.set_workers(workers);
   row.set_batch_size(256);
@@ -505,7 +506,7 @@ TEST(SweepSummaryTest, NamesTheBestAndTheSmallestThatWillDo) {
                           RowOf(2, 4, 985)}));
   EXPECT_THAT(
       text,
-      AllOf(HasSubstr("best: workers=4, prefetch=2: 1000 items/s [99"),
+      AllOf(HasSubstr("best: workers=4, prefetch=2: 1000 images/s [99"),
             HasSubstr("smallest within 3% of it: workers=2, prefetch=2: 980"),
             HasSubstr("each worker adds: 1 to 2: +480, 2 to 4: +10"),
             HasSubstr("Use workers=2, prefetch=2: 98% of the best"),
@@ -520,7 +521,7 @@ TEST(SweepSummaryTest, TheBestMayBeTheSmallest) {
 TEST(SweepSummaryTest, AdviceNeedsEvidence) {
   const std::vector<Row> settings = {RowOf(1, 2, 900), RowOf(2, 2, 980)};
   EXPECT_THAT(SweepSummary(settings),
-              AllOf(HasSubstr("No advice: workers=1 (900 items/s) and the "
+              AllOf(HasSubstr("No advice: workers=1 (900 images/s) and the "
                               "best: tied; 3 runs would show the spread"),
                     HasSubstr("1 to 2: not separate"), Not(HasSubstr("Use"))));
   EXPECT_THAT(
@@ -537,12 +538,12 @@ TEST(SweepSummaryTest, RunsCountByTheirMedian) {
   const std::string text = SweepSummary(
       {RowOf(1, 2, 100, 0), RowOf(1, 2, 900, 1), RowOf(1, 2, 110, 2),
        RowOf(2, 2, 200, 0), RowOf(2, 2, 10, 0)});
-  EXPECT_THAT(text, HasSubstr("best: workers=1: 110 items/s"))
+  EXPECT_THAT(text, HasSubstr("best: workers=1: 110 images/s"))
       << "the last attempt of workers=2 counts";
   Row noisy = RowOf(2, 2, 5, 0);
   noisy.add_warnings("noisy");
   EXPECT_THAT(SweepSummary({RowOf(1, 2, 100), RowOf(2, 2, 200), noisy}),
-              HasSubstr("best: workers=2: 200 items/s"))
+              HasSubstr("best: workers=2: 200 images/s"))
       << "the cleanest attempt counts";
 }
 
