@@ -73,17 +73,19 @@ else
     'make envs ENV_SET=current GROUPS=loaders'
 fi
 
-if env="$("$REPO_ROOT/dev/python_env.sh" --made \
-  "$current/streaming.lock")"; then
-  newest="$("$REPO_ROOT/dev/python_env.sh" "$current/torch_stack.lock")"
-  PYTHONPATH="$(echo "$env"/lib/python*/site-packages):$(
-    echo "$newest"/lib/python*/site-packages
-  )" "$env/bin/python" -B -m library_tests.loader_audit_test \
-    --packages="$newest" streaming
-else
-  echo 'no environment of streaming; make it with:' \
-    'make envs ENV_SET=current GROUPS=streaming'
-fi
+for library in streaming ray; do
+  if env="$("$REPO_ROOT/dev/python_env.sh" --made \
+    "$current/$library.lock")"; then
+    newest="$("$REPO_ROOT/dev/python_env.sh" "$current/torch_stack.lock")"
+    PYTHONPATH="$(echo "$env"/lib/python*/site-packages):$(
+      echo "$newest"/lib/python*/site-packages
+    )" "$env/bin/python" -B -m library_tests.loader_audit_test \
+      --packages="$newest" "$library"
+  else
+    echo "no environment of $library; make it with:" \
+      "make envs ENV_SET=current GROUPS=$library"
+  fi
+done
 for pair in tensorflow:tfdata dali:dali_dynamic; do
   if env="$("$REPO_ROOT/dev/python_env.sh" --made \
     "$current/${pair%:*}.lock")"; then

@@ -18,7 +18,7 @@ namespace feedrate {
 namespace {
 
 // Longer lists belong in `--help` or the docs, not in an error message.
-constexpr int kMaxListed = 32;
+constexpr int kMaxListed = 40;
 
 char Fold(char c) { return c == '-' ? '_' : absl::ascii_tolower(c); }
 

@@ -53,6 +53,26 @@ def _running_cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
+def descendants():
+    """Processes that this one started, and those that they started."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                parent = file.read().rpartition(")")[2].split()[1]
+        except OSError:  # It has ended.
+            continue
+        children.setdefault(int(parent), []).append(int(name))
+    found, left = [], [os.getpid()]
+    while left:
+        some = children.get(left.pop(), [])
+        found += some
+        left += some
+    return found
+
+
 def run_apart(function):
     """What function() returns, plain data, when run in a forked process.
 
