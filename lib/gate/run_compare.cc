@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -251,6 +252,8 @@ bool IsUndecidedByNoise(const Verdict& verdict) {
   if (verdict.mode() != "rules" || verdict.verdict() != "cannot_tell") {
     return false;
   }
+  // The same command would be as short again; the reason says what to do.
+  if (absl::c_linear_search(verdict.codes(), "short")) return false;
   for (const RuleCheck& check : verdict.checks()) {
     if (check.result() == "disturbed" || check.result() == "within_spread") {
       return true;

@@ -135,7 +135,9 @@ DEFINE_string(
     rerun, "suspects",
     "WHAT: later stages run only the undecided jobs, by adding --jobs=FILE to "
     "the commands, or run the whole commands again {suspects|all}");
-DEFINE_string(output, "-", "FILE: where to write; - means standard output");
+DEFINE_string(output, "-",
+              "FILE: where to write records; - means standard output, and "
+              "nowhere if that is a terminal");
 DEFINE_bool(ignore_failure, false, "ignore the exit codes of the commands");
 DEFINE_double(slow_b, 0,
               "PERCENT: slow B down with a busy loop, to test the gate");
@@ -504,6 +506,10 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& args) {
   ASSIGN_OR_RETURN(DuelOptions options, OptionsFromFlags());
   const Interrupt interrupt;
   UniqueFd file;
+  // People get the summary alone.
+  if (FLAGS_output == "-" && isatty(STDOUT_FILENO) != 0) {
+    FLAGS_output = "/dev/null";
+  }
   if (FLAGS_output != "-") {
     RETURN_IF_ERROR(MakeFolder(ParentFolder(FLAGS_output)));
     file = UniqueFd(open(FLAGS_output.c_str(),

@@ -113,8 +113,8 @@ std::string TieText(const Aggregate& aggregate) {
       {{"tied;", absl::StrCat("tied with ", aggregate.rival(), ";")}});
 }
 
-// `ranked`: whether the table has ranks.
-std::string NotesOf(const Aggregate& aggregate, bool ranked) {
+// `several`: whether the table has more than one library.
+std::string NotesOf(const Aggregate& aggregate, bool several) {
   std::vector<std::string> notes;
   for (const std::string& flag : aggregate.flags()) {
     if (flag != "incomplete") notes.push_back(flag);
@@ -137,7 +137,8 @@ std::string NotesOf(const Aggregate& aggregate, bool ranked) {
   const bool has_reason = !aggregate.speed_up().reason().empty();
   if (has_reason && aggregate.has_median()) {
     notes.push_back(absl::StrCat("no ratio: ", aggregate.speed_up().reason()));
-  } else if (ranked && aggregate.has_median() && aggregate.rank_of() == 0 &&
+  } else if (several && aggregate.has_median() && aggregate.metric().empty() &&
+             aggregate.rank_of() == 0 &&
              WorkOfLabel(aggregate.equivalence()) == Work::kOther) {
     notes.push_back(
         absl::StrCat("not ranked: output is ", aggregate.equivalence()));
@@ -378,6 +379,8 @@ Grid PlainGrid(const AggregateResult& result,
       Any(result, [](const Aggregate& a) { return a.has_speed_up(); });
   const bool noisy =
       Any(result, [](const Aggregate& a) { return a.disturbed() > 0; });
+  const bool several =
+      !result.aggregates.empty() && !IsConstant(result, "library");
   const Shown shown = ShownUnit(result);
   const std::vector<std::string> columns = Columns(result, by);
   std::vector<bool> numbers;
@@ -411,7 +414,7 @@ Grid PlainGrid(const AggregateResult& result,
     if (noisy) row.push_back(Right(NoiseText(aggregate)));
     if (ranked) row.push_back(LeftCell(RankText(aggregate)));
     if (compared) row.push_back(LeftCell(SpeedUpText(aggregate.speed_up())));
-    row.push_back(LeftCell(NotesOf(aggregate, ranked)));
+    row.push_back(LeftCell(NotesOf(aggregate, several)));
   }
   AddCaption(result, by, columns,
              absl::StrCat("Median ", MetricOf(result), InUnit(shown)),

@@ -100,7 +100,7 @@ TEST(PlainGridTest, DisturbedRunsAreNoTie) {
   EXPECT_THAT(texts[7], HasSubstr("disturbed runs are no evidence"));
 }
 
-TEST(PlainGridTest, WithoutRanksNothingIsNotRanked) {
+TEST(PlainGridTest, OneLibraryIsNotRanked) {
   AggregateResult result = Four();
   result.aggregates.push_back(Make("c", "2", 10));
   result.aggregates.back().set_equivalence("different");

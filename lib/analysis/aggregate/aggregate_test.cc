@@ -215,6 +215,16 @@ TEST(AggregateChoiceTest, TheSameRowTwiceCountsOnce) {
   EXPECT_EQ(result->aggregates[0].retries(), 0);
 }
 
+// Each start of a runner writes one.
+TEST(AggregateChoiceTest, NullRowsMayRepeat) {
+  const std::vector<Row> rows = {OkRow("null", "Nothing", 0, 100),
+                                 OkRow("null", "Nothing", 0, 101),
+                                 OkRow("a", "Blur", 0, 120)};
+  const auto result = Aggregated(ByLibrary(), rows);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->duplicates, 0);
+}
+
 TEST(AggregateChoiceTest, OfEqualAttemptsTheOneMeasuredLastCounts) {
   Row early = OkRow("a", "Blur", 0, 100);
   early.set_started_at("2026-11-15T02:57:46Z");

@@ -295,7 +295,10 @@ class Grouper {
           --target.rows;
           if (target.group != kGone) {
             ++result_.used;
-            ++(is_duplicate ? result_.duplicates : target.retries);
+            // Each start of a program has null rows of its own.
+            const bool counts =
+                !is_duplicate || !result_.groups[target.group].is_harness;
+            if (counts) ++(is_duplicate ? result_.duplicates : target.retries);
           }
           row->group = kGone;
         },

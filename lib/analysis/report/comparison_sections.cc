@@ -35,6 +35,9 @@ bool Ran(const ReportCell& cell) {
   return cell.summary.has_value() && cell.summary->median > 0;
 }
 
+// By which two executions of the same program may differ.
+constexpr double kAcrossExecutions = 0.02;
+
 Change ChangeOf(const ReportCell& before, const ReportCell& now) {
   Change change;
   change.before = &before;
@@ -49,7 +52,15 @@ Change ChangeOf(const ReportCell& before, const ReportCell& now) {
       Separate(now.AsContestant(/*any_work=*/true), before.AsContestant(true));
   change.ratio = RatioOf(now, before, found);
   if (found.evidence == Evidence::kSeparate) {
-    change.word = change.ratio.value > 1 ? "faster" : "slower";
+    const auto& interval = change.ratio.whiskers;
+    const bool is_small =
+        change.ratio.value > 1
+            ? interval && interval->low < 1 + kAcrossExecutions
+            : interval && interval->high > 1 - kAcrossExecutions;
+    change.word = is_small                 ? "cannot tell"
+                  : change.ratio.value > 1 ? "faster"
+                                           : "slower";
+    if (is_small) change.why = "under 2%";
   } else if (found.evidence == Evidence::kTied) {
     change.word = "tied";
   } else {
@@ -160,8 +171,9 @@ Section ChangesSection(const Changes& changes) {
   }
   std::string text = absl::StrCat(
       changes.changes.size(), " cells are in both: ", slower, " slower, ",
-      faster, " faster by intervals of the ratio that exclude 1; of ", open,
-      " it cannot be told, because their runs are too few or disturbed. ",
+      faster, " faster by intervals of the ratio that exclude 2%; of ", open,
+      " it cannot be told, because their runs are too few or disturbed, or "
+      "differ by less than two executions of the same program do. ",
       changes.only_now, " are new, ", changes.only_before,
       " are only in the baseline.");
   if (changes.changes.empty()) {
@@ -271,9 +283,12 @@ std::vector<DocumentCell> LineOf(const Verdict& verdict) {
   if (verdict.has_effect()) {
     effect = DocumentCell(Signed(verdict.effect().percent()));
     effect.value = verdict.effect().percent();
-    effect.detail =
-        absl::StrCat("[", Signed(verdict.effect().low_percent()), ", ",
-                     Signed(verdict.effect().high_percent()), "]");
+    // A stored baseline gives none.
+    if (verdict.effect().confidence() > 0) {
+      effect.detail =
+          absl::StrCat("[", Signed(verdict.effect().low_percent()), ", ",
+                       Signed(verdict.effect().high_percent()), "]");
+    }
   }
   effect.hover = StoryOf(verdict);
   DocumentCell pairs(absl::StrCat(verdict.pairs()));
@@ -287,10 +302,10 @@ std::vector<DocumentCell> LineOf(const Verdict& verdict) {
 DocumentTable JobsTable(const std::vector<Verdict>& jobs) {
   DocumentTable table;
   table.caption =
-      "Change of time of the candidate against the baseline, with its "
-      "interval; above 0 is slower.";
-  table.header = {"job",   "verdict", "change", "metric",
-                  "pairs", "codes",   "reason"};
+      "How much worse the candidate is than the baseline in the metric, "
+      "below 0 better; with an interval if the two ran in pairs.";
+  table.header = {"job",           "verdict", "worse by", "metric",
+                  "pairs or runs", "codes",   "reason"};
   table.align = {Align::kLeft,  Align::kLeft, Align::kRight, Align::kLeft,
                  Align::kRight, Align::kLeft, Align::kLeft};
   for (const Verdict& job : jobs) table.rows.push_back(LineOf(job));
@@ -336,13 +351,20 @@ absl::optional<Figure> EffectsFigure(const std::vector<Verdict>& jobs) {
   plot.above_text = "slower";
   for (const Verdict& job : jobs) {
     const Effect& effect = job.effect();
-    // The axis is a logarithmic ratio, but a rule's metric may be anything.
     if (!job.has_effect() || effect.low_percent() <= -100) continue;
     ForestRow row;
     row.label = NameOf(job);
-    row.ratio = {1 + effect.percent() / 100,
-                 Whiskers{1 + effect.low_percent() / 100,
-                          1 + effect.high_percent() / 100}};
+    if (effect.confidence() > 0) {
+      row.ratio = {1 + effect.percent() / 100,
+                   Whiskers{1 + effect.low_percent() / 100,
+                            1 + effect.high_percent() / 100}};
+    } else if (job.metric() == "throughput" && effect.a() > 0 &&
+               effect.b() > 0) {
+      row.ratio = {effect.a() / effect.b(), absl::nullopt};
+    } else {
+      // The axis is a ratio of times, but a rule's metric may be anything.
+      continue;
+    }
     row.series = OrderOf(job);
     row.hover = StoryOf(job);
     plot.rows.push_back(std::move(row));
@@ -351,8 +373,8 @@ absl::optional<Figure> EffectsFigure(const std::vector<Verdict>& jobs) {
   Figure figure;
   figure.id = "verdicts-effects";
   figure.caption =
-      "Time of the candidate over the baseline's with its interval, job by "
-      "job.";
+      "Time of the candidate over the baseline's, job by job; with an "
+      "interval if the two ran in pairs.";
   figure.draw = DrawnBy(DrawForestPlot, std::move(plot));
   return figure;
 }

@@ -38,6 +38,16 @@ TEST(ChangesTest, OnlyIntervalsMakeAChange) {
   std::vector<Row> noisy = MakeRuns("a", "Blur", 50);
   for (Row& row : noisy) row.add_warnings("noisy");
   EXPECT_EQ(word(MakeRuns("a", "Blur", 100), noisy), "cannot tell");
+  // Two executions of the same program differ by as much.
+  std::vector<Row> before = MakeRuns("a", "Blur", 100);
+  std::vector<Row> now = before;
+  for (size_t i = 0; i < now.size(); ++i) {
+    before[i].set_throughput(100 + 0.01 * i);
+    now[i].set_throughput(101 + 0.01 * i);
+  }
+  EXPECT_EQ(word(before, now), "cannot tell");
+  for (Row& row : now) row.set_throughput(row.throughput() + 3);
+  EXPECT_EQ(word(before, now), "faster");
 }
 
 TEST(ChangesTest, MemoryIsComparedToo) {
@@ -78,6 +88,7 @@ Verdict JobVerdict(const std::string& job, const std::string& word,
   verdict.mutable_effect()->set_percent(percent);
   verdict.mutable_effect()->set_low_percent(percent - 1);
   verdict.mutable_effect()->set_high_percent(percent + 1);
+  verdict.mutable_effect()->set_confidence(0.99);
   return verdict;
 }
 
@@ -153,6 +164,25 @@ TEST(VerdictsSectionTest, TheOrderOfRecordsIsNothing) {
   const std::string text = TextOf(verdicts);
   std::reverse(verdicts.begin(), verdicts.end());
   EXPECT_EQ(TextOf(verdicts), text);
+}
+
+// A stored baseline has throughputs and no interval.
+TEST(VerdictsSectionTest, NoIntervalIsMadeUp) {
+  Verdict stored = JobVerdict("a", "slower", 20);
+  stored.set_metric("throughput");
+  stored.mutable_effect()->set_confidence(0);
+  stored.mutable_effect()->set_a(100);
+  stored.mutable_effect()->set_b(80);
+  EXPECT_THAT(TextOf({stored}), HasSubstr("| +20.0% | throughput |"));
+  const auto section = VerdictsSection({stored});
+  for (const Block& block : section->blocks) {
+    const Figure* figure = absl::get_if<Figure>(&block);
+    if (figure == nullptr) continue;
+    const std::string drawn =
+        figure->draw(ScaleType::kLinear, kWideFigure).ToFile(nullptr);
+    EXPECT_THAT(drawn, HasSubstr("1.25×"));
+    EXPECT_THAT(drawn, Not(HasSubstr("[1.2")));
+  }
 }
 
 TEST(VerdictsSectionTest, EffectsAreDrawn) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "lib/draw/text.h"
 #include "lib/gate/verdict/verdicts.h"
 
 namespace feedrate {
@@ -176,15 +177,21 @@ std::string CheckText(const RuleCheck& check) {
   }
   const std::string unit =
       check.unit() == "%" ? "%" : absl::StrCat(" ", check.unit());
-  std::string text =
-      absl::StrFormat("%s is %.3g%s worse (%g → %g), %g%s allowed",
-                      check.metric(), check.worse_by(), unit, check.baseline(),
-                      check.current(), check.allowed(), unit);
+  std::string text = absl::StrFormat(
+      "%s is %.3g%s worse (%s → %s), %g%s allowed", check.metric(),
+      check.worse_by(), unit, SignificantText(check.baseline(), 4),
+      SignificantText(check.current(), 4), check.allowed(), unit);
   if (check.result() == "within_spread" && check.has_chance_percent()) {
-    absl::StrAppendFormat(&text,
-                          ", but with runs that scatter like these, up to "
-                          "%.3g%% may be chance",
-                          check.chance_percent());
+    if (check.worse_by() > check.chance_percent()) {
+      absl::StrAppend(&text,
+                      ", but the runs of the two sides overlap, or slower "
+                      "memory explains it");
+    } else {
+      absl::StrAppendFormat(&text,
+                            ", but with runs that scatter like these, up to "
+                            "%.3g%% may be chance",
+                            check.chance_percent());
+    }
   }
   return text;
 }
