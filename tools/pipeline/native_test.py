@@ -144,7 +144,7 @@ class NativeTest(harness.TestCase):
             "--noworker_efficiency",
         )
         self.assertEqual(len(self.check_rows(run, 1)), 4)
-        self.assertIn("best: ", run.stderr)
+        self.assertIn("highest median: ", run.stderr)
         self.assertIn("smallest within 3% of it: ", run.stderr)
         # One run per setting supports advice only if the smallest was fastest.
         self.assertRegex(run.stderr, "  (Use|No advice:) workers=")

@@ -196,7 +196,8 @@ void SetFlags(const Overrides& flags, RunConfig* config) {
   config->mutable_output()->set_path(flags.output.value_or("-"));
 }
 
-// Puts the configs that the jobs carry together again.
+}  // namespace
+
 absl::Status ReadConfigs(const Overrides& flags, JobList* list) {
   // In the order of their first jobs.
   std::vector<std::unique_ptr<RunConfig>> configs;
@@ -230,6 +231,8 @@ absl::Status ReadConfigs(const Overrides& flags, JobList* list) {
   }
   return absl::OkStatus();
 }
+
+namespace {
 
 absl::Status CheckJob(const Job& job, const std::string& tool,
                       const Catalogue& catalogue) {

@@ -67,6 +67,10 @@ absl::Status TooLate(absl::string_view flag);
 // one of them is broken.
 absl::StatusOr<std::vector<Job>> ReadJobFile(const std::string& path);
 
+// Puts the configs that the jobs of the list carry together again: the other
+// fields of the list. InvalidArgument when one of them is broken.
+absl::Status ReadConfigs(const Overrides& flags, JobList* list);
+
 // The runs that earlier starts of the program have finished, for `--resume`.
 
 class DoneRuns {

@@ -488,16 +488,20 @@ class Session {
     Report();
     const std::string time = absl::StrFormat("%.1f s", account_.Total());
     if (options_.audit) return AuditVerdict(time);
+    // A table has the reasons of all.
+    const std::string failure = WantsTable() ? "" : tally_.FirstFailure();
     if (options_.verify) {
       Say(absl::StrCat("compared in ", time));
     } else if (!uses_servers_ || quiet_ == nullptr) {
       // These do not wait for a quiet machine, and some do not watch it.
       Say(absl::StrCat(
           tally_.Counts(), " in ", time,
-          tally_.HasDisturbedRuns() ? tally_.Noise(0, stable_within_) : ""));
+          tally_.HasDisturbedRuns() ? tally_.Noise(0, stable_within_) : "",
+          failure));
     } else {
       Say(absl::StrCat(tally_.Counts(), " in ", time,
-                       tally_.Noise(quiet_->waited_s(), stable_within_)));
+                       tally_.Noise(quiet_->waited_s(), stable_within_),
+                       failure));
     }
     if (options_.account) Say(account_.Text());
     for (const std::string& status : options_.fail_on) {

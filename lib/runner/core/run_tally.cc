@@ -9,6 +9,7 @@
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/measure/measure_run.h"
+#include "lib/records/attempts.h"
 #include "lib/stats/summary.h"
 
 namespace feedrate {
@@ -55,10 +56,17 @@ void RunTally::Add(const Row& row) {
                                                       row.settings().end());
     job.fields.insert(job.fields.end(), settings.begin(), settings.end());
   }
-  jobs_[entry->second].runs[row.run_index()] = {
-      row.status(), row.reason(), row.throughput(),
-      std::vector<std::string>(row.noise().causes().begin(),
-                               row.noise().causes().end())};
+  Run run = {AttemptRank(row), row.status(), row.reason(), row.throughput(),
+             std::vector<std::string>(row.noise().causes().begin(),
+                                      row.noise().causes().end())};
+  auto& runs = jobs_[entry->second].runs;
+  const auto known = runs.find(row.run_index());
+  if (known == runs.end()) {
+    runs.emplace(row.run_index(), std::move(run));
+    return;
+  }
+  ++repeated_;
+  if (run.rank <= known->second.rank) known->second = std::move(run);
 }
 
 bool RunTally::AllFailed() const {
@@ -70,6 +78,20 @@ bool RunTally::AllFailed() const {
     }
   }
   return any;
+}
+
+std::string RunTally::FirstFailure() const {
+  for (const JobOfRows& job : jobs_) {
+    for (const auto& [index, run] : job.runs) {
+      if (!IsFailure(run.status)) continue;
+      std::string name = ValueOf(job.fields, "library");
+      const std::string transform = ValueOf(job.fields, "transform");
+      if (!transform.empty()) absl::StrAppend(&name, " ", transform);
+      return PrintableText(absl::StrCat("; the first failure: ", name, ": ",
+                                        run.status, ": ", run.reason));
+    }
+  }
+  return "";
 }
 
 std::string RunTally::Counts() const {
@@ -107,6 +129,9 @@ std::string RunTally::Noise(double waited_s, double stable_within) const {
       absl::StrAppendFormat(&text, " after waiting %.1f s for a quiet machine",
                             waited_s);
     }
+  }
+  if (repeated_ > 0) {
+    absl::StrAppend(&text, "; ", Counted(repeated_, "run"), " measured again");
   }
   if (wide > 0) {
     absl::StrAppendFormat(&text, "; %s of %d %s not within %.3g%%",

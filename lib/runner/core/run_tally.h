@@ -22,11 +22,14 @@ class RunTally {
   // was measured.
   bool AllFailed() const;
 
+  // `; the first failure: opencv Blur: failed: out of memory`. Empty if none.
+  std::string FirstFailure() const;
+
   // `25 rows (24 ok, 1 failed)`.
   std::string Counts() const;
   // `; 12 runs noisy, contended or throttled (load in 11, steal in 1) after
-  // waiting 3.0 s for a quiet machine; medians of 2 jobs not within 5%`. The
-  // last part needs `stable_within` above 0.
+  // waiting 3.0 s for a quiet machine; 2 runs measured again; medians of 2 jobs
+  // not within 5%`. The last part needs `stable_within` above 0.
   std::string Noise(double waited_s, double stable_within) const;
   // Whether a run is noisy, contended or throttled.
   bool HasDisturbedRuns() const;
@@ -38,7 +41,9 @@ class RunTally {
   const std::map<std::string, int64_t>& by_status() const { return by_status_; }
 
  private:
+  // The attempt at a run that counts.
   struct Run {
+    int rank = 0;
     std::string status;
     std::string reason;
     double throughput = 0;
@@ -58,6 +63,8 @@ class RunTally {
 
   std::map<std::string, int64_t> by_status_;
   std::vector<JobOfRows> jobs_;
+  // Attempts that another one replaced, or did not.
+  int64_t repeated_ = 0;
   // Index in jobs_ by job id.
   std::map<std::string, size_t> known_;
 };

@@ -6,6 +6,7 @@
 namespace feedrate {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -41,8 +42,11 @@ class RunTallyTest : public testing::Test {
 TEST_F(RunTallyTest, CountsRowsByStatus) {
   EXPECT_EQ(tally_.Counts(), "0 rows");
   Add("a", 0, 100);
+  EXPECT_EQ(tally_.FirstFailure(), "");
   AddFailure("b", "failed");
   EXPECT_EQ(tally_.Counts(), "2 rows (1 failed, 1 ok)");
+  EXPECT_THAT(tally_.FirstFailure(), AllOf(HasSubstr("; the first failure: "),
+                                           HasSubstr(": failed: it broke")));
 }
 
 TEST_F(RunTallyTest, NamesWhatDisturbedAndHowOften) {
@@ -57,11 +61,16 @@ TEST_F(RunTallyTest, NamesWhatDisturbedAndHowOften) {
       "after waiting 2.5 s for a quiet machine");
 }
 
-// The last attempt counts.
+// The cleanest attempt counts.
 TEST_F(RunTallyTest, ARunThatWasRepeatedIsNotNoisy) {
   Add("a", 0, 50, "steal");
   Add("a", 0, 100);
-  EXPECT_EQ(tally_.Noise(0, 0.05), "; no run noisy");
+  EXPECT_EQ(tally_.Noise(0, 0.05), "; no run noisy; 1 run measured again");
+  Row worse = MakeRow("a", 0, 70);
+  worse.add_warnings("contended");
+  worse.mutable_noise()->add_causes("load");
+  tally_.Add(worse);
+  EXPECT_EQ(tally_.Noise(0, 0.05), "; no run noisy; 2 runs measured again");
 }
 
 TEST_F(RunTallyTest, CountsMediansThatAreNotStable) {

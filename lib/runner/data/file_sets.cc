@@ -104,6 +104,12 @@ absl::StatusOr<FileSet> ListFolder(const std::string& folder,
                                    const std::vector<std::string>& endings,
                                    int64_t num_items) {
   ASSIGN_OR_RETURN(const std::string absolute, Absolute(folder));
+  if (!IsFolder(absolute)) {
+    return absl::NotFoundError(absl::StrCat(
+        absolute,
+        ": no such folder; name one with --dataset, or make data with "
+        "--dataset=synthetic:rgb or synthetic:video"));
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> paths,
                    ListFiles(absolute, "", /*recursive=*/true));
   FileSet set;

@@ -328,27 +328,41 @@ std::string TextOf(const Group& group, const std::vector<Point>& points) {
       smallest = &point;
     }
   }
-  std::string text = absl::StrCat(
-      group.name, "\n  best: ", namer.Of(best), ": ", ThroughputText(best),
-      "\n  smallest within 3% of it: ", namer.Of(*smallest), ": ",
-      ThroughputText(*smallest), "\n", GainsText(points, best));
+  std::string text =
+      absl::StrCat(group.name, "\n  highest median: ", namer.Of(best), ": ",
+                   ThroughputText(best),
+                   "\n  smallest within 3% of it: ", namer.Of(*smallest), ": ",
+                   ThroughputText(*smallest), "\n", GainsText(points, best));
+  const auto& interval = smallest->runs.summary.interval;
+  if (smallest != &best &&
+      (!interval || interval->low < kGoodEnough * best.throughput())) {
+    absl::StrAppend(&text, "  No advice: ", namer.Of(*smallest),
+                    " may be more than 3% slower; more runs would show it.\n");
+    return text;
+  }
   // What is smaller still must be known to be slower.
+  bool is_smallest = true;
   for (const Point& point : points) {
     if (&point == smallest || !IsSmaller(point, *smallest)) continue;
+    is_smallest = false;
     const Separation from_best = Separate(best.runs, point.runs);
     if (from_best.evidence == Evidence::kSeparate) continue;
     absl::StrAppend(&text, "  No advice: ", namer.Of(point), " (",
-                    ThroughputText(point), ") and the best: ",
+                    ThroughputText(point), ") and the highest: ",
                     EvidenceText(from_best.evidence, from_best.runs_needed),
                     ".\n");
     return text;
   }
-  absl::StrAppendFormat(
-      &text,
-      smallest == &best
-          ? "  Use %s: nothing smaller comes within 3%% of it (%.0f%%).\n"
-          : "  Use %s: %.0f%% of the best with fewer workers or less memory.\n",
-      namer.Of(*smallest), 100 * smallest->throughput() / best.throughput());
+  absl::StrAppend(&text, "  Use ", namer.Of(*smallest), ": ");
+  if (smallest != &best) {
+    absl::StrAppendFormat(
+        &text, "%.0f%% of the highest with fewer workers or less memory.\n",
+        100 * smallest->throughput() / best.throughput());
+  } else {
+    absl::StrAppend(&text, is_smallest
+                               ? "nothing smaller was measured.\n"
+                               : "nothing smaller comes within 3% of it.\n");
+  }
   return text;
 }
 

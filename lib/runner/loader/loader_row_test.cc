@@ -506,11 +506,12 @@ TEST(SweepSummaryTest, NamesTheBestAndTheSmallestThatWillDo) {
                           RowOf(2, 4, 985)}));
   EXPECT_THAT(
       text,
-      AllOf(HasSubstr("best: workers=4, prefetch=2: 1000 images/s [99"),
-            HasSubstr("smallest within 3% of it: workers=2, prefetch=2: 980"),
-            HasSubstr("each worker adds: 1 to 2: +480, 2 to 4: +10"),
-            HasSubstr("Use workers=2, prefetch=2: 98% of the best"),
-            Not(HasSubstr("batch_size"))));
+      AllOf(
+          HasSubstr("highest median: workers=4, prefetch=2: 1000 images/s [99"),
+          HasSubstr("smallest within 3% of it: workers=2, prefetch=2: 980"),
+          HasSubstr("each worker adds: 1 to 2: +480, 2 to 4: +10"),
+          HasSubstr("Use workers=2, prefetch=2: 98% of the highest"),
+          Not(HasSubstr("batch_size"))));
 }
 
 TEST(SweepSummaryTest, TheBestMayBeTheSmallest) {
@@ -518,11 +519,23 @@ TEST(SweepSummaryTest, TheBestMayBeTheSmallest) {
               HasSubstr("Use workers=2: nothing smaller comes within 3%"));
 }
 
+TEST(SweepSummaryTest, NothingSmallerNeedsToBeMeasured) {
+  EXPECT_THAT(SweepSummary(Swept({RowOf(1, 2, 980), RowOf(2, 2, 500)})),
+              HasSubstr("Use workers=1: nothing smaller was measured"));
+}
+
+TEST(SweepSummaryTest, WithinThreePercentNeedsEvidenceToo) {
+  const std::vector<Row> settings = {RowOf(1, 2, 975), RowOf(2, 2, 1000)};
+  EXPECT_THAT(SweepSummary(Swept(settings)), HasSubstr("Use workers=1"));
+  EXPECT_THAT(SweepSummary(Swept(settings, 0.02)),
+              HasSubstr("No advice: workers=1 may be more than 3% slower"));
+}
+
 TEST(SweepSummaryTest, AdviceNeedsEvidence) {
   const std::vector<Row> settings = {RowOf(1, 2, 900), RowOf(2, 2, 980)};
   EXPECT_THAT(SweepSummary(settings),
               AllOf(HasSubstr("No advice: workers=1 (900 images/s) and the "
-                              "best: tied; 3 runs would show the spread"),
+                              "highest: tied; 3 runs would show the spread"),
                     HasSubstr("1 to 2: not separate"), Not(HasSubstr("Use"))));
   EXPECT_THAT(
       SweepSummary(Swept(settings, 0.05)),
@@ -538,12 +551,12 @@ TEST(SweepSummaryTest, RunsCountByTheirMedian) {
   const std::string text = SweepSummary(
       {RowOf(1, 2, 100, 0), RowOf(1, 2, 900, 1), RowOf(1, 2, 110, 2),
        RowOf(2, 2, 200, 0), RowOf(2, 2, 10, 0)});
-  EXPECT_THAT(text, HasSubstr("best: workers=1: 110 images/s"))
+  EXPECT_THAT(text, HasSubstr("highest median: workers=1: 110 images/s"))
       << "the last attempt of workers=2 counts";
   Row noisy = RowOf(2, 2, 5, 0);
   noisy.add_warnings("noisy");
   EXPECT_THAT(SweepSummary({RowOf(1, 2, 100), RowOf(2, 2, 200), noisy}),
-              HasSubstr("best: workers=2: 200 images/s"))
+              HasSubstr("highest median: workers=2: 200 images/s"))
       << "the cleanest attempt counts";
 }
 

@@ -646,6 +646,11 @@ absl::StatusOr<TrainJobs> LoadTrainJobs(const TrainSource& source,
   list.config.mutable_output()->set_path(overrides.output.value_or("-"));
   if (!source.jobs.empty()) {
     ASSIGN_OR_RETURN(list.jobs, PlannedJobs(source, folders));
+    RETURN_IF_ERROR(ReadConfigs(overrides, &list));
+    if (folders.empty()) {
+      result.folders[list.config.data().id()] = std::move(list.dataset);
+    }
+    list.dataset.clear();
     return result;
   }
   ASSIGN_OR_RETURN(TrainRequest request, RequestOf(overrides, folders));

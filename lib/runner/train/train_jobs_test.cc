@@ -7,6 +7,7 @@
 
 #include "google/protobuf/text_format.h"
 #include "lib/catalogue/catalogue.h"
+#include "lib/records/json.h"
 #include "lib/runner/train/train_row.h"
 
 namespace feedrate {
@@ -306,6 +307,25 @@ TEST(LoadTrainJobsTest, AFlagWithoutUseIsAMistake) {
   source.overrides.scope = "e2e";
   source.settings["loader"] = "native";
   EXPECT_EQ(SourceMistake(source), "");
+}
+
+// What the config says of the run travels with its jobs.
+TEST(LoadTrainJobsTest, PlannedJobsBringTheirConfig) {
+  TrainSource source;
+  source.config = "configs/demo_train.textproto";
+  source.configs_folder = "configs";
+  source.overrides.output = "-";
+  const auto planned = LoadTrainJobs(source, absl::nullopt);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  std::string text;
+  for (const Job& job : planned->list.jobs) AppendRecord(job, &text);
+  TrainSource again;
+  again.jobs = testing::TempDir() + "/with_config.jsonl";
+  std::ofstream(again.jobs) << text;
+  const auto read = LoadTrainJobs(again, absl::nullopt);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->list.config.label(), "demo_train");
+  EXPECT_EQ(read->list.config_text, planned->list.config_text);
 }
 
 TEST(LoadTrainJobsTest, PlannedJobsStayAsTheyAre) {

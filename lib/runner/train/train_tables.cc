@@ -161,8 +161,6 @@ std::string TrainTable(const std::vector<Row>& rows) {
                ? PercentText(r.train().mfu_exact() / r.train().attainable_mfu())
                : "–";
   });
-  add("bound by", Align::kLeft,
-      [](const Row& r) { return r.train().bound_by(); });
   std::vector<std::string> header;
   std::vector<Align> align;
   for (const Column& column : columns) {
