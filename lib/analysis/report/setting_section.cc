@@ -199,8 +199,9 @@ absl::optional<Figure> HeatMapOf(const Setting& setting) {
   figure.id = absl::StrCat(setting.id, "-heat-map");
   figure.caption =
       "Each library against the highest median of its line, on a logarithmic "
-      "color scale; numbers are medians. Gray: not run, not supported "
-      "(none) or failed.";
+      "color scale; numbers are medians. Colors compare speeds, not work: the "
+      "table says whose output differs. Gray: not run, not supported (none) or "
+      "failed.";
   figure.draw = DrawnBy(DrawHeatMap, std::move(map));
   return figure;
 }

@@ -232,7 +232,7 @@ std::string RunTally::Table() const {
     cells.push_back(PrintableText(Remark(job)));
     table.AddRow(std::move(cells));
   }
-  return table.ToText();
+  return absl::StrCat("Median throughput of each job's runs\n", table.ToText());
 }
 
 }  // namespace feedrate

@@ -196,7 +196,10 @@ std::string LoaderTable(const std::vector<Row>& rows) {
                   PercentText(train.data_wait_share()),
                   SignificantText(train.samples_per_sec_mean(), 4)});
   }
-  return table.empty() ? "" : table.ToText();
+  return table.empty()
+             ? ""
+             : absl::StrCat("Training from files, mean of its steps\n",
+                            table.ToText());
 }
 
 std::string ValidationTable(const std::vector<Row>& rows) {
