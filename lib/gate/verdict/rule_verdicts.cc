@@ -178,9 +178,11 @@ std::string CheckText(const RuleCheck& check) {
   const std::string unit =
       check.unit() == "%" ? "%" : absl::StrCat(" ", check.unit());
   std::string text = absl::StrFormat(
-      "%s is %.3g%s worse (%s → %s), %g%s allowed", check.metric(),
+      "%s is %.3g%s worse (%s → %s%s), %g%s allowed", check.metric(),
       check.worse_by(), unit, SignificantText(check.baseline(), 4),
-      SignificantText(check.current(), 4), check.allowed(), unit);
+      SignificantText(check.current(), 4),
+      check.value_unit().empty() ? "" : absl::StrCat(" ", check.value_unit()),
+      check.allowed(), unit);
   if (check.result() == "within_spread" && check.has_chance_percent()) {
     if (check.worse_by() > check.chance_percent()) {
       absl::StrAppend(&text,

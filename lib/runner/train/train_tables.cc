@@ -39,12 +39,16 @@ std::vector<StepPart> PartsOf(const StepBudget& b) {
           {"other", b.other_s()},         {"rest", b.unattributed_s()}};
 }
 
-// Milliseconds with the decimals that give `step_s` four significant digits:
-// the parts of a step then add up to it as they are printed.
-std::string PartText(double seconds, double step_s) {
+// What lies between two moments of a step, in milliseconds with the decimals
+// that give `step_s` four significant digits. The moments are rounded, so that
+// printed parts add up to the printed step.
+std::string PartText(double begin_s, double end_s, double step_s) {
   const double digits = std::floor(std::log10(std::max(step_s * 1e3, 1e-9)));
   const int decimals = std::clamp(3 - static_cast<int>(digits), 0, 9);
-  return absl::StrFormat("%.*f", decimals, seconds * 1e3);
+  const double scale = 1e3 * std::pow(10, decimals);
+  return absl::StrFormat(
+      "%.*f", decimals,
+      1e3 * (std::round(end_s * scale) - std::round(begin_s * scale)) / scale);
 }
 
 struct Column {
@@ -137,20 +141,30 @@ std::string TrainTable(const std::vector<Row>& rows) {
     return SignificantText(r.train().samples_per_sec_mean(), 4);
   });
   add("step", Align::kRight, [](const Row& r) {
-    return PartText(r.train().step_time_mean(), r.train().step_time_mean());
+    return PartText(0, r.train().step_time_mean(), r.train().step_time_mean());
   });
-  const size_t parts = PartsOf(StepBudget()).size();
-  for (size_t i = 0; i < parts; ++i) {
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < PartsOf(StepBudget()).size(); ++i) {
     // A part that takes no time in any row has no column.
     const bool used = std::any_of(ok.begin(), ok.end(), [i](const Row* row) {
       const Train& train = row->train();
       return PartsOf(train.budget())[i].seconds >=
              1e-4 * train.step_time_mean();
     });
-    if (!used) continue;
-    add(PartsOf(StepBudget())[i].name, Align::kRight, [i](const Row& r) {
-      return PartText(PartsOf(r.train().budget())[i].seconds,
-                      r.train().step_time_mean());
+    if (used) shown.push_back(i);
+  }
+  for (const size_t i : shown) {
+    add(PartsOf(StepBudget())[i].name, Align::kRight, [&, i](const Row& r) {
+      const std::vector<StepPart> parts = PartsOf(r.train().budget());
+      const double step_s = r.train().step_time_mean();
+      double begin_s = 0;
+      for (const size_t j : shown) {
+        if (j == i) break;
+        begin_s += parts[j].seconds;
+      }
+      const double end_s =
+          i == shown.back() ? step_s : begin_s + parts[i].seconds;
+      return PartText(begin_s, end_s, step_s);
     });
   }
   add("MFU", Align::kRight, [](const Row& r) {
