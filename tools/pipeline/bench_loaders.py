@@ -84,14 +84,19 @@ def audit_cells(printed):
     head = lines[heads[0]]
     starts = [head.index(name) for name in ["loader", *AUDITED]]
     ends = [head.index("version"), *starts[2:], None]
-    found = {}
+    found, last = {}, []
     for line in lines[heads[0] + 2 :]:
         if "  " not in line:
             break
         loader, *cells = (
             line[a:b].strip() for a, b in zip(starts, ends, strict=True)
         )
-        found[loader] = cells
+        if loader:
+            last = found[loader] = cells
+            continue
+        # Of a line that is too long for the table.
+        for i, more in enumerate(cells):
+            last[i] = f"{last[i]} {more}".strip()
     return found
 
 
