@@ -158,6 +158,10 @@ echo '{"schema":1,"record":"run","run_id":"r","command":["bin/micro","--config=m
 exits 4 "1 of 2 jobs cannot be told because of noise (noisy); measure them again on a quiet machine: bin/micro '--config=my config' --libraries=l --transforms=two --output=- >> noisy.jsonl" \
   --current=noisy.jsonl --baselines=b
 exits 4 'Measure again: bin/micro' --current=noisy.jsonl --baselines=b --format=text
+# Runs that are too short stay so: no command.
+sed 's/"warnings":\["noisy"\]/"loader":{},"elapsed_s":0.005/' noisy.jsonl >short.jsonl
+exits 4 'measure more items' --current=short.jsonl --baselines=b --format=text
+if grep -q 'Measure again' out; then fail "a command for short runs: $(cat out)"; fi
 # Measured again and appended, the cleanest attempt counts.
 row noisy.jsonl two 100
 exits 0 '"same":2' --current=noisy.jsonl --baselines=b

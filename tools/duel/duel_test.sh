@@ -44,6 +44,12 @@ grep -q 'slower than A' "$tmp/err" || fail "no summary: $(cat "$tmp/err")"
 grep -qF "again: duel --a='sleep 0.005' --b='sleep 0.4' --metrics=time --warmup=0 |" \
   "$tmp/verdict" || fail "the flags are not repeated: $(cat "$tmp/verdict")"
 
+# On a terminal the summary alone.
+python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$DUEL" --a='sleep 0.001' \
+  --b='sleep 0.001' --pairs=2 --warmup=0 >"$tmp/screen"
+grep -q 'A: sleep' "$tmp/screen" || fail "no summary on a terminal: $(cat "$tmp/screen")"
+if grep -q '"record"' "$tmp/screen"; then fail "records on a terminal"; fi
+
 # Metrics: what a plain command used is in its rows, and more memory is found
 # although the time of these commands says nothing. Large, so that nothing hides it.
 exits 0 --a="head -c 1 /dev/zero | tail -c 1" --b="head -c 30000000 /dev/zero | tail -c 30000000" \

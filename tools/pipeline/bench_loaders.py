@@ -94,7 +94,7 @@ def audit_cells(printed):
         if loader:
             last = found[loader] = cells
             continue
-        # Of a line that is too long for the table.
+        # A long cell continues in the next line.
         for i, more in enumerate(cells):
             last[i] = f"{last[i]} {more}".strip()
     return found

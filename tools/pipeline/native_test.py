@@ -75,6 +75,14 @@ class NativeTest(harness.TestCase):
             {r["equivalence"]["label"] for r in rows}, {"unchecked"}
         )
 
+    def test_a_missing_folder_is_named_with_a_remedy(self):
+        run = Run(RGB, "--dataset=/no/such/folder")
+        self.assertEqual(run.code, 1)
+        self.assertIn(
+            "/no/such/folder: no such folder; name one with --dataset",
+            run.stderr,
+        )
+
     def test_flips_are_the_reference(self):
         for scope in ("memory_dataloader_augment", "decode_dataloader_augment"):
             run = Run(

@@ -60,7 +60,9 @@ Change ChangeOf(const ReportCell& before, const ReportCell& now) {
     change.word = is_small                 ? "cannot tell"
                   : change.ratio.value > 1 ? "faster"
                                            : "slower";
-    if (is_small) change.why = "under 2%";
+    if (is_small) {
+      change.why = absl::StrCat("under ", PercentText(kAcrossExecutions));
+    }
   } else if (found.evidence == Evidence::kTied) {
     change.word = "tied";
   } else {
@@ -171,7 +173,8 @@ Section ChangesSection(const Changes& changes) {
   }
   std::string text = absl::StrCat(
       changes.changes.size(), " cells are in both: ", slower, " slower, ",
-      faster, " faster by intervals of the ratio that exclude 2%; of ", open,
+      faster, " faster by intervals of the ratio that exclude ",
+      PercentText(kAcrossExecutions), "; of ", open,
       " it cannot be told, because their runs are too few or disturbed, or "
       "differ by less than two executions of the same program do. ",
       changes.only_now, " are new, ", changes.only_before,

@@ -16,6 +16,7 @@ from libraries.kornia import (  # noqa: F401
     use_threads,
     version,
 )
+from loaders.source import cache_folder
 
 RECIPE = "kornia"
 
@@ -31,8 +32,7 @@ def make(spec):
 
 def compiled(call):
     # Not under /tmp, where its default name can be foreseen.
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = os.path.join(cache, "feedrate", "inductor")
+    folder = str(cache_folder("inductor"))
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", folder)
     # Not at the top: the server, which imports this file, forks.
     from torch._inductor import config

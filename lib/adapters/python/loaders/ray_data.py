@@ -18,7 +18,7 @@ from loaders import processes, spec
 from loaders.collate import seed_all
 from loaders.epoch import Batch, Stages
 from loaders.recipes import torchvision
-from loaders.source import ItemError, array_of_npy
+from loaders.source import ItemError, decoded
 
 _LIBRARIES = pathlib.Path(__file__).resolve().parent.parent / "libraries"
 
@@ -38,6 +38,7 @@ class Loader:
         self._recipe = recipe
         self._spec = parsed
         self._command = json.dumps(command)
+        self._items = {source.path(i): i for i in range(len(source))}
         self._folder = self._data = None
 
     def set_epoch(self, seed, first, count, epoch=0):
@@ -101,13 +102,20 @@ class Loader:
             drop_last=self._spec.drop_last,
         ):
             images, errors = batch["image"], batch["error"]
-            failed = [json.loads(error) for error in errors if error]
+            failed = [self._named(error) for error in errors if error]
             if failed:
                 if self._spec.on_error == "fail":
                     first = failed[0]
-                    raise ItemError(f"{first['path']}: {first['reason']}")
+                    raise ItemError(
+                        f"item {first['item']}, {first['path']}:"
+                        f" {first['reason']}"
+                    )
                 images = images[[not error for error in errors]]
             yield Batch(len(images), images.nbytes, failed, images)
+
+    def _named(self, error):
+        fault = json.loads(error)
+        return fault | {"item": self._items[fault["path"]]}
 
 
 class _Work:
@@ -127,18 +135,11 @@ class _Work:
             zip(paths, files["bytes"], strict=True)
         ):
             try:
-                images[i] = recipe.call(_decoded(recipe, path, data))
+                images[i] = recipe.call(decoded(recipe, data, path))
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
-                fault = {"item": -1, "path": path, "reason": reason}
-                errors[i] = json.dumps(fault)
+                errors[i] = json.dumps({"path": path, "reason": reason})
         return {"image": images, "error": errors}
-
-
-def _decoded(recipe, path, data):
-    if path.endswith(".npy"):
-        return recipe.with_channels(recipe.from_array(array_of_npy(data)))
-    return recipe.with_channels(recipe.decode(data, path))
 
 
 @functools.cache

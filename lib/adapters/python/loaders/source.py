@@ -107,11 +107,7 @@ class FileSource:
         with stages.busy("read"):
             data = self._read(index)
         with stages.busy("decode"):
-            if path.endswith(".npy"):
-                image = self._formats.from_array(array_of_npy(data))
-            else:
-                image = self._formats.decode(data, path)
-            return self._formats.with_channels(image)
+            return decoded(self._formats, data, path)
 
     def _read(self, index):
         with open(self._paths[index], "rb") as file:
@@ -301,14 +297,19 @@ class ClipSource:
             return self._formats.from_clip(clip)
 
 
+def cache_folder(kind):
+    """Where the user's cache has files of a kind."""
+    cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(cache) / "feedrate" / kind
+
+
 def converted(kind, source, write):
     """The folder with a source's files in another format, in the user's cache.
     write(folder) makes it, once."""
     paths = [source.path(i) for i in range(len(source))]
     stats = [(path, os.stat(path).st_size) for path in paths]
     name = hashlib.sha256(repr(stats).encode()).hexdigest()[:16]
-    cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    folder = pathlib.Path(cache) / "feedrate" / kind / name
+    folder = cache_folder(kind) / name
     done = folder.with_suffix(".done")
     if not done.exists():
         # One that was interrupted is left alone: others may be writing.
@@ -320,6 +321,15 @@ def converted(kind, source, write):
             made.rename(folder)
         done.touch()
     return folder
+
+
+def decoded(formats, data, name):
+    """The library's input of a file's bytes."""
+    if name.endswith(".npy"):
+        image = formats.from_array(array_of_npy(data))
+    else:
+        image = formats.decode(data, name)
+    return formats.with_channels(image)
 
 
 def array_of_npy(data):

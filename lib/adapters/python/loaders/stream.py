@@ -4,7 +4,7 @@ items, and hand out what they read to worker processes of torch's DataLoader."""
 import torch.distributed
 from loaders import torch_dataloader
 from loaders.dataset import Failed
-from loaders.source import ItemError, array_of_npy
+from loaders.source import ItemError, decoded
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 
@@ -71,7 +71,7 @@ class StreamLoader(torch_dataloader.Loader):
         path = self._source.path(index)
         try:
             with self._stages.busy("decode"):
-                image = self._decoded(data, name)
+                image = decoded(self._recipe, data, name)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             if self._spec.on_error == "fail":
@@ -83,13 +83,6 @@ class StreamLoader(torch_dataloader.Loader):
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             raise ItemError(f"item {index}, {path}: {reason}") from error
-
-    def _decoded(self, data, name):
-        if name.endswith(".npy"):
-            image = self._recipe.from_array(array_of_npy(data))
-        else:
-            image = self._recipe.decode(data, name)
-        return self._recipe.with_channels(image)
 
 
 def join_ranks(spec):
