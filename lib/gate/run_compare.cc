@@ -31,6 +31,7 @@
 #include "lib/gate/verdict/across_machines.h"
 #include "lib/gate/verdict/compare_stored.h"
 #include "lib/gate/verdict/rule_verdicts.h"
+#include "lib/gate/verdict/stored_runs.h"
 #include "lib/gate/verdict/verdict_formats.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/gate/where.h"
@@ -253,7 +254,7 @@ bool IsUndecidedByNoise(const Verdict& verdict) {
     return false;
   }
   // The same command would be as short again; the reason says what to do.
-  if (absl::c_linear_search(verdict.codes(), "short")) return false;
+  if (absl::c_linear_search(verdict.codes(), kShort)) return false;
   for (const RuleCheck& check : verdict.checks()) {
     if (check.result() == "disturbed" || check.result() == "within_spread") {
       return true;

@@ -240,13 +240,13 @@ bool Conclude(const char* result, const char* word, const char* code,
 bool ConcludeDisturbed(const RuleJob& job, Verdict* verdict) {
   if (!Conclude("disturbed", "cannot_tell", "", verdict)) return false;
   verdict->clear_codes();
-  for (const std::string& code : std::set<std::string>(
-           job.disturbances.begin(), job.disturbances.end())) {
-    verdict->add_codes(code);
-  }
+  const std::set<std::string> codes(job.disturbances.begin(),
+                                    job.disturbances.end());
+  for (const std::string& code : codes) verdict->add_codes(code);
   verdict->set_reason(absl::StrCat(
       job.disturbed.empty() ? job.busy : job.disturbed,
-      "; measure again on a quiet machine",
+      codes.count(kShort) > 0 ? "; measure more items"
+                              : "; measure again on a quiet machine",
       job.is_baseline_disturbed ? ", and update the baseline" : ""));
   return true;
 }

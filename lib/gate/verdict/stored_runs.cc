@@ -311,7 +311,6 @@ namespace {
 // what disturbed a run, have ticks, and one hiccup is most of it. The gate does
 // not read the policy of runners, whose min_judged_s is the same.
 constexpr double kShortestLoaderS = 0.1;
-constexpr char kShort[] = "short";
 
 bool IsShort(const Row& row) {
   return row.has_loader() && row.elapsed_s() > 0 &&
@@ -338,9 +337,9 @@ std::string DisturbedText(const JobRuns& job, const char* side,
   return absl::StrCat(
       disturbed, " of ", measured, measured == 1 ? " run" : " runs", " of ",
       side, disturbed == 1 ? " is " : " are ", absl::StrJoin(causes, " and "),
-      causes.count(kShort) > 0 ? absl::StrCat(" (under ", kShortestLoaderS,
-                                              " s: measure more items)")
-                               : "");
+      causes.count(kShort) > 0
+          ? absl::StrCat(" (under ", kShortestLoaderS, " s)")
+          : "");
 }
 
 namespace {

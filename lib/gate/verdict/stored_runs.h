@@ -73,6 +73,9 @@ absl::optional<Mismatch> FindMismatch(const std::vector<Row>& current,
 // differs.
 std::string IdentityDifference(const Row& current, const Row& baseline);
 
+// The disturbance of a loader's runs that are too short to say much.
+inline constexpr char kShort[] = "short";
+
 // What disturbed the runs, such as "3 of 5 runs of the baseline are contended,
 // noisy". Empty if more than half of them are clean. `codes` gets the warnings.
 std::string DisturbedText(const JobRuns& job, const char* side,

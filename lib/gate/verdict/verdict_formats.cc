@@ -150,21 +150,62 @@ RuleCheck CheckOf(const Verdict& verdict) {
   return RuleCheck();
 }
 
-Table RulesTable(const std::vector<Verdict>& jobs) {
-  Table table({"job", "verdict", "metric", "baseline", "now", "unit", "change",
-               "chance", "runs", "why"},
-              {Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight,
-               Align::kRight, Align::kLeft, Align::kRight, Align::kRight,
-               Align::kRight, Align::kLeft});
+// A table with what is to be said above it.
+struct Captioned {
+  std::string caption;
+  Table table;
+};
+
+// "throughput (images/s)", or empty if jobs have different ones.
+std::string CommonMetric(const std::vector<Verdict>& jobs) {
+  std::set<std::string> names;
+  for (const Verdict& job : jobs) {
+    if (job.metric().empty()) continue;
+    const std::string unit = CheckOf(job).value_unit();
+    names.insert(unit.empty() ? job.metric()
+                              : absl::StrCat(job.metric(), " (", unit, ")"));
+  }
+  return names.size() == 1 ? *names.begin() : "";
+}
+
+Captioned RulesTable(const std::vector<Verdict>& jobs) {
+  const std::string common = CommonMetric(jobs);
+  std::vector<std::string> header = {"job",    "verdict", "baseline", "now",
+                                     "change", "chance",  "runs",     "why"};
+  std::vector<Align> align = {Align::kLeft,  Align::kLeft,  Align::kRight,
+                              Align::kRight, Align::kRight, Align::kRight,
+                              Align::kRight, Align::kLeft};
+  const auto with_metric = [&common](auto* cells, auto metric, auto unit) {
+    if (!common.empty()) return;
+    cells->insert(cells->begin() + 4, unit);
+    cells->insert(cells->begin() + 2, metric);
+  };
+  with_metric(&header, "metric", "unit");
+  with_metric(&align, Align::kLeft, Align::kLeft);
+  Table table(header, align);
+  bool has_chance = false;
   for (const Verdict& job : jobs) {
     const RuleCheck check = CheckOf(job);
-    table.AddRow({job.job(), Words(job.verdict()), job.metric(),
-                  NumberText(check.has_baseline(), check.baseline()),
-                  NumberText(check.has_current(), check.current()),
-                  check.value_unit(), DirectionText(check), ChanceText(check),
-                  absl::StrCat(job.pairs()), absl::StrJoin(job.codes(), ", ")});
+    std::vector<std::string> cells = {
+        job.job(),
+        Words(job.verdict()),
+        NumberText(check.has_baseline(), check.baseline()),
+        NumberText(check.has_current(), check.current()),
+        DirectionText(check),
+        ChanceText(check),
+        absl::StrCat(job.pairs()),
+        absl::StrJoin(job.codes(), ", ")};
+    with_metric(&cells, job.metric(), check.value_unit());
+    table.AddRow(std::move(cells));
+    has_chance = has_chance || check.has_chance_percent();
   }
-  return table;
+  return {absl::StrCat(
+              common.empty() ? "Medians" : absl::StrCat("Medians of ", common),
+              " of the stored baseline and of now",
+              has_chance ? "; chance: how much worse a job can look although "
+                           "nothing changed"
+                         : ""),
+          std::move(table)};
 }
 
 // The tables of the jobs of a duel and of those with a stored baseline.
@@ -175,11 +216,14 @@ std::string JobTables(const std::vector<Verdict>& jobs, bool markdown) {
     (job.mode() == "paired" ? paired : rules).push_back(job);
   }
   std::vector<std::string> texts;
-  for (const auto& table : {std::make_pair(&paired, PairedTable(paired)),
-                            std::make_pair(&rules, RulesTable(rules))}) {
-    if (table.first->empty()) continue;
-    texts.push_back(markdown ? table.second.ToMarkdown()
-                             : table.second.ToText());
+  for (const Captioned& each :
+       {Captioned{"", PairedTable(paired)}, RulesTable(rules)}) {
+    if (each.table.empty()) continue;
+    const char* const end = each.caption.empty() ? "" : ".\n";
+    texts.push_back(markdown ? absl::StrCat(MarkdownText(each.caption), end,
+                                            "\n", each.table.ToMarkdown())
+                             : absl::StrCat(PrintableText(each.caption), end,
+                                            each.table.ToText()));
   }
   return absl::StrJoin(texts, "\n");
 }

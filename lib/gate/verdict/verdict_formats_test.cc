@@ -165,7 +165,9 @@ TEST(VerdictTextTest, StoredBaselinesHaveMetricUnitPercentAndDirection) {
   suite.set_command("micro --config=c");
   const std::string text = VerdictText({verdict}, suite, 20);
   for (const char* part :
-       {"metric", "1,000", "900.0", "images/s", "-10.0% worse", "2.5%",
+       {"Medians of throughput (images/s) of the stored baseline and of now; "
+        "chance: ",
+        "1,000", "900.0", "-10.0% worse", "2.5%",
         "Measure again: micro --config=c"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
@@ -173,8 +175,17 @@ TEST(VerdictTextTest, StoredBaselinesHaveMetricUnitPercentAndDirection) {
   check->set_current(1100);
   EXPECT_NE(VerdictText({verdict}, suite, 20).find("+10.0% better"),
             std::string::npos);
-  EXPECT_NE(VerdictMarkdown({verdict}, suite).find("| images/s |"),
+  // Each job has its own where they differ.
+  EXPECT_EQ(VerdictMarkdown({verdict}, suite).find("| images/s |"),
             std::string::npos);
+  Verdict other = verdict;
+  other.set_metric("latency_p99");
+  other.mutable_checks(0)->set_metric("latency_p99");
+  other.mutable_checks(0)->set_value_unit("s");
+  EXPECT_NE(VerdictMarkdown({verdict, other}, suite)
+                .find("| throughput | 1,000 | 1,100 | images/s |"),
+            std::string::npos)
+      << VerdictMarkdown({verdict, other}, suite);
 }
 
 TEST(VerdictTextTest, AReasonOfManyJobsStandsOnce) {
