@@ -289,28 +289,36 @@ std::string Shared(const AggregateResult& result,
   return absl::StrJoin(shared, ", ");
 }
 
+// `ranks`, with what is the same for the libraries that are compared. Empty if
+// none are.
+std::string RanksText(const AggregateResult& result,
+                      const std::vector<std::string>& columns,
+                      absl::string_view ranks) {
+  if (!Any(result, [](const Aggregate& a) { return a.rank_of() > 0; })) {
+    return "";
+  }
+  std::vector<std::string> same;
+  for (const std::string& field : columns) {
+    if (!MayRivalsDiffer(field)) same.push_back(field);
+  }
+  return absl::StrCat(
+      ranks,
+      same.empty() ? ""
+                   : absl::StrCat(" of the same ", absl::StrJoin(same, ", ")),
+      Any(result,
+          [](const Aggregate& a) {
+            return a.rank_of() > 0 && a.equivalence().empty();
+          })
+          ? ", outputs were not compared"
+          : "");
+}
+
 // The lines above a table: what the numbers are, what all rows share, and what
 // was pooled.
 void AddCaption(const AggregateResult& result,
                 const std::vector<std::string>& by,
                 const std::vector<std::string>& columns, std::string what,
-                absl::string_view ranks, Grid* grid) {
-  if (Any(result, [](const Aggregate& a) { return a.rank_of() > 0; })) {
-    std::vector<std::string> same;
-    for (const std::string& field : columns) {
-      if (!MayRivalsDiffer(field)) same.push_back(field);
-    }
-    absl::StrAppend(
-        &what, "; ", ranks,
-        same.empty() ? ""
-                     : absl::StrCat(" of the same ", absl::StrJoin(same, ", ")),
-        Any(result,
-            [](const Aggregate& a) {
-              return a.rank_of() > 0 && a.equivalence().empty();
-            })
-            ? ", outputs were not compared"
-            : "");
-  }
+                Grid* grid) {
   grid->caption.push_back(std::move(what));
   const std::string shared = Shared(result, by, columns);
   if (!shared.empty()) grid->caption.push_back(shared);
@@ -416,9 +424,12 @@ Grid PlainGrid(const AggregateResult& result,
     if (compared) row.push_back(LeftCell(SpeedUpText(aggregate.speed_up())));
     row.push_back(LeftCell(NotesOf(aggregate, several)));
   }
-  AddCaption(result, by, columns,
-             absl::StrCat("Median ", MetricOf(result), InUnit(shown)),
-             "ranks compare libraries", &grid);
+  std::string what = absl::StrCat("Median ", MetricOf(result), InUnit(shown));
+  if (ranked) {
+    absl::StrAppend(&what, "; ",
+                    RanksText(result, columns, "ranks compare libraries"));
+  }
+  AddCaption(result, by, columns, std::move(what), &grid);
   AddMeans(result, &grid);
   AddHarness(result, &grid);
   return grid;
@@ -580,8 +591,9 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
   }
   std::vector<std::string> all = shown_fields;
   all.push_back(pivot);
-  AddCaption(result, by, all, std::move(what),
-             "bold: the runs prove it the fastest of the libraries", &grid);
+  AddCaption(result, by, all, std::move(what), &grid);
+  grid.best_means =
+      RanksText(result, all, "the runs prove it the fastest of the libraries");
   AddPivotNotes(result, pivot, &grid);
   AddMeans(result, &grid);
   AddHarness(result, &grid);

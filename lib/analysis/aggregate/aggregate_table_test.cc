@@ -295,6 +295,17 @@ TEST(RenderTableTest, BestIsBoldAndGreenOnlyInColor) {
   EXPECT_THAT(RenderTable(Example(), false), Not(HasSubstr("\x1B")));
 }
 
+TEST(RenderTableTest, WithoutColorAMarkShowsTheBest) {
+  Grid grid = Example();
+  EXPECT_THAT(RenderTable(grid, false), Not(HasSubstr("^")));
+  grid.best_means = "fastest";
+  EXPECT_THAT(RenderTable(grid, false),
+              AllOf(HasSubstr("all of it; ^: fastest\n"), HasSubstr("12^\n")));
+  EXPECT_THAT(
+      RenderTable(grid, true),
+      AllOf(HasSubstr("all of it; bold: fastest\n"), Not(HasSubstr("^"))));
+}
+
 TEST(RenderTableTest, NoBrokenLineStartsWithACommand) {
   Grid grid = Example();
   const std::string words(110, 'x');

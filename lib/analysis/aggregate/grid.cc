@@ -38,6 +38,28 @@ Table ToTable(const Grid& grid) {
   return table;
 }
 
+// The caption, with `best` as the name of how best cells look.
+std::vector<std::string> CaptionOf(const Grid& grid, absl::string_view best) {
+  std::vector<std::string> lines = grid.caption;
+  if (!grid.best_means.empty()) {
+    if (lines.empty()) lines.emplace_back();
+    absl::StrAppend(&lines[0], lines[0].empty() ? "" : "; ", best, ": ",
+                    grid.best_means);
+  }
+  return lines;
+}
+
+// With a mark behind the best cells, for text without color.
+Grid Marked(Grid grid) {
+  if (grid.best_means.empty()) return grid;
+  for (std::vector<GridCell>& row : grid.rows) {
+    for (GridCell& cell : row) {
+      if (cell.best) cell.text += "^";
+    }
+  }
+  return grid;
+}
+
 template <typename Render>
 std::string Joined(const std::vector<GridCell>& cells,
                    absl::string_view separator, const Render& render) {
@@ -140,11 +162,11 @@ std::vector<Grid> InParts(const Grid& grid) {
 
 std::string RenderTable(const Grid& grid, bool color) {
   std::string text;
-  for (const std::string& line : grid.caption) {
+  for (const std::string& line : CaptionOf(grid, color ? "bold" : "^")) {
     absl::StrAppend(&text, Wrapped(PrintableText(line), ""), "\n");
   }
   std::vector<std::string> footnotes;
-  const Grid narrow = WithFootnotes(grid, &footnotes);
+  const Grid narrow = WithFootnotes(color ? grid : Marked(grid), &footnotes);
   for (const Grid& part : InParts(narrow)) {
     absl::StrAppend(&text, text.empty() ? "" : "\n",
                     ToTable(part).ToText(color));
@@ -160,7 +182,7 @@ std::string RenderTable(const Grid& grid, bool color) {
 
 std::string RenderMarkdown(const Grid& grid) {
   std::string text;
-  for (const std::string& line : grid.caption) {
+  for (const std::string& line : CaptionOf(grid, "bold")) {
     absl::StrAppend(&text, MarkdownText(line), "\n\n");
   }
   absl::StrAppend(&text, ToTable(grid).ToMarkdown());
@@ -185,9 +207,10 @@ std::string RenderLatex(const Grid& grid) {
     absl::StrAppend(&text, "% ", PrintableText(note), "\n");
   }
   absl::StrAppend(&text, "\\begin{table}\n\\centering\n");
-  if (!grid.caption.empty()) {
+  const std::vector<std::string> caption = CaptionOf(grid, "bold");
+  if (!caption.empty()) {
     absl::StrAppend(&text, "\\caption{",
-                    LatexText(absl::StrJoin(grid.caption, "; ")), "}\n");
+                    LatexText(absl::StrJoin(caption, "; ")), "}\n");
   }
   text += "\\begin{tabular}{";
   for (const GridCell& cell : grid.header) {

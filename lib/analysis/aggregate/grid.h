@@ -24,6 +24,9 @@ inline GridCell LeftCell(std::string text) { return {std::move(text)}; }
 struct Grid {
   // Lines above the table: what the numbers are, and what all rows share.
   std::vector<std::string> caption;
+  // What the best cells have been shown to be. Ends the first line of the
+  // caption. Empty if a column says it.
+  std::string best_means;
   std::vector<GridCell> header;
   // Number of columns on the left that name the row.
   size_t key_columns = 0;
@@ -34,7 +37,7 @@ struct Grid {
 
 // For a terminal, 120 columns wide at most: notes that do not fit stand below,
 // and columns that do not fit form further tables. With `color`, the best cells
-// are bold and green.
+// are bold and green, else marked with ^ if `best_means` is set.
 std::string RenderTable(const Grid& grid, bool color);
 // The best cells are bold.
 std::string RenderMarkdown(const Grid& grid);
