@@ -431,12 +431,8 @@ void Checker::RecipeOp(const std::string& name, RecipeBatch batch,
 void Checker::Recipes() {
   const ImageSize usual = {224, 224};
   const ImageSize odd = {101, 75};
-  for (const int quads : {1, 2, 4, 7}) {
-    RecipeBatch batch;
-    batch.quads_per_thread = quads;
-    RecipeOp("crop, " + std::to_string(quads) + " quads", batch, usual);
-  }
   RecipeBatch plain;
+  RecipeOp("crop", plain, usual);
   RecipeOp("crop to odd size", plain, odd);
   plain.element = Element::kFloat16;
   RecipeOp("crop to float16", plain, usual);
@@ -465,6 +461,21 @@ void Checker::Recipes() {
     if (sampling != Sampling::kCrop) {
       RecipeOp(name, batch, usual);
       RecipeOp(name + " to odd size", batch, odd);
+      // Many rows and columns of the window for each of the output.
+      RecipeOp(name + " to small size", batch, {30, 20});
+      RecipeOp(name + " to few rows", batch, {5, 100});
+      RecipeOp(name + " to large size", batch, {320, 1500});
+      batch.mixes = true;
+      RecipeOp(name + ", mixes", batch, usual);
+      batch.mixes = false;
+      // Windows of one pixel, and nothing to read beside them.
+      std::vector<ImageSize> tiny = {{1, 1}, {1, 40}, {40, 1},
+                                     {2, 3}, {7, 2},  {9, 300}};
+      sizes_.swap(tiny);
+      for (int i = 0; i < 5; ++i) {
+        RecipeOp(name + " of tiny images", batch, odd);
+      }
+      sizes_.swap(tiny);
     }
     batch.colours = true;
     RecipeOp(name + ", jitter", batch, usual);

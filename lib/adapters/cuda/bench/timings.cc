@@ -112,18 +112,9 @@ void Timings::Recipes() {
   ByteBatch small(std::vector<ImageSize>(batch_, kSide), false);
   small.Fill(SomeImages(kSide, batch_, &random_));
   RecipeBatch batch;
-  for (const int quads : {1, 2, 4, 7}) {
-    batch.quads_per_thread = quads;
-    TimeRecipe("crop flip normalise f32, " + std::to_string(quads) + " quads",
-               small, kSide, batch, false);
-  }
-  for (const int quads : {1, 2, 4}) {
-    batch.quads_per_thread = quads;
-    batch.element = Element::kFloat16;
-    TimeRecipe("crop flip normalise f16, " + std::to_string(quads) + " quads",
-               small, kSide, batch, false);
-  }
-  batch.quads_per_thread = 1;
+  TimeRecipe("crop flip normalise f32", small, kSide, batch, false);
+  batch.element = Element::kFloat16;
+  TimeRecipe("crop flip normalise f16", small, kSide, batch, false);
   batch.element = Element::kBfloat16;
   TimeRecipe("crop flip normalise bf16", small, kSide, batch, false);
   batch.element = Element::kFloat32;

@@ -14,7 +14,7 @@ namespace feedrate::fused {
 // these in device memory. Kernels read whole aligned words, so memory must be
 // readable from the multiple of 16 at or below the first byte to the one at or
 // above the last. This holds for cudaMalloc blocks whose size is a multiple of
-// 16.
+// 16. An image has less than 2^32 bytes.
 struct ByteImage {
   uint8_t* data = nullptr;
   int height = 0;
@@ -115,9 +115,6 @@ struct RecipeBatch {
   bool mixes = false;
   float mean[3] = {0, 0, 0};
   float std[3] = {1, 1, 1};
-  // Groups of four pixels that a thread of the plain crop has in flight: 1, 2,
-  // 4 or 7. Values above 1 did not help in practice: docs/gpu.md.
-  int quads_per_thread = 1;
 };
 
 }  // namespace feedrate::fused

@@ -40,22 +40,39 @@ FEEDRATE_HD Rgb Blended(const Rgb& c, float grey, float factor) {
           Saturated(factor * c.b + rest)};
 }
 
+// The nearest integer.
+FEEDRATE_HD float Nearest(float value) {
+#ifdef __CUDA_ARCH__
+  // Additions run at four times the rate of rounding.
+  constexpr float kBias = 12582912;  // 1.5 * 2^23.
+  return __fadd_rn(value, kBias) - kBias;
+#else
+  return rintf(value);
+#endif
+}
+
 // Value of a channel between the least (0) and the greatest (1), if its own hue
 // is `turns` away: constant within a sixth of a turn, falling over another
 // sixth.
 FEEDRATE_HD float ChannelHeight(float turns) {
-  const float part = turns - floorf(turns);
-  const float distance = part < 0.5f ? part : 1.0f - part;
-  return Saturated(2.0f - 6.0f * distance);
+  return Saturated(2.0f - 6.0f * fabsf(turns - Nearest(turns)));
 }
 
 // Hue in turns: 0 red, 1/3 green, 2/3 blue; 0 for grays.
 FEEDRATE_HD float HueOf(const Rgb& c, float high, float span) {
-  if (span <= 0) return 0;
-  const float sixth = 1.0f / (6.0f * span);
-  if (high == c.r) return (c.g - c.b) * sixth;
-  if (high == c.g) return 1.0f / 3 + (c.b - c.r) * sixth;
-  return 2.0f / 3 + (c.r - c.g) * sixth;
+  // All differences of a gray are 0, whatever the factor.
+  const float six = 6.0f * fmaxf(span, 1e-20f);
+#ifdef __CUDA_ARCH__
+  const float sixth = __fdividef(1.0f, six);
+#else
+  const float sixth = 1.0f / six;
+#endif
+  const bool is_red = high == c.r;
+  const bool is_green = high == c.g;
+  const float difference =
+      is_red ? c.g - c.b : (is_green ? c.b - c.r : c.r - c.g);
+  const float start = is_red ? 0 : (is_green ? 1.0f / 3 : 2.0f / 3);
+  return start + difference * sixth;
 }
 
 // Rotates the hue of HSV by `turns`.
@@ -91,34 +108,55 @@ FEEDRATE_HD uint32_t StepsOf(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return a | b << 4 | c << 8 | d << 12;
 }
 
+// The steps from contrast on; none if it is not among them.
+FEEDRATE_HD uint32_t FromContrast(uint32_t steps) {
+  while ((steps & 15) != kNoStep && (steps & 15) != kContrast) steps >>= 4;
+  return (steps & 15) == kContrast ? steps : 0;
+}
+
 FEEDRATE_HD bool HasContrast(const Jitter& jitter) {
-  for (uint32_t s = jitter.steps; (s & 15) != kNoStep; s >>= 4) {
-    if ((s & 15) == kContrast) return true;
+  return FromContrast(jitter.steps) != 0;
+}
+
+// Applies steps to some pixels, up to the first that is `end`. `mean` is the
+// center of contrast.
+template <int kPixels>
+FEEDRATE_HD void ApplySteps(const Jitter& jitter, uint32_t steps, uint32_t end,
+                            float mean, Rgb (&c)[kPixels]) {
+  // One decision per step, not per pixel.
+  for (; (steps & 15) != kNoStep && (steps & 15) != end; steps >>= 4) {
+    switch (steps & 15) {
+      case kBrightness:
+        for (Rgb& each : c) each = Scaled(each, jitter.brightness);
+        break;
+      case kContrast:
+        for (Rgb& each : c) each = Blended(each, mean, jitter.contrast);
+        break;
+      case kSaturation:
+        for (Rgb& each : c) {
+          each = Blended(each, LumaOf(each), jitter.saturation);
+        }
+        break;
+      case kHue:
+        for (Rgb& each : c) each = HueShifted(each, jitter.hue);
+        break;
+    }
   }
-  return false;
 }
 
 // Applies the steps before contrast. Their mean luma is the center of contrast.
-FEEDRATE_HD Rgb BeforeContrast(const Jitter& jitter, Rgb c) {
-  for (uint32_t s = jitter.steps; (s & 15) != kNoStep; s >>= 4) {
-    if ((s & 15) == kContrast) return c;
-    if ((s & 15) == kBrightness) c = Scaled(c, jitter.brightness);
-    if ((s & 15) == kSaturation) c = Blended(c, LumaOf(c), jitter.saturation);
-    if ((s & 15) == kHue) c = HueShifted(c, jitter.hue);
-  }
-  return c;
+FEEDRATE_HD Rgb BeforeContrast(const Jitter& jitter, const Rgb& c) {
+  Rgb one[1] = {c};
+  ApplySteps(jitter, jitter.steps, kContrast, 0, one);
+  return one[0];
 }
 
 // Applies all steps; `mean` is the mean of LumaOf(BeforeContrast) over the
 // image.
-FEEDRATE_HD Rgb Jittered(const Jitter& jitter, Rgb c, float mean) {
-  for (uint32_t s = jitter.steps; (s & 15) != kNoStep; s >>= 4) {
-    if ((s & 15) == kBrightness) c = Scaled(c, jitter.brightness);
-    if ((s & 15) == kContrast) c = Blended(c, mean, jitter.contrast);
-    if ((s & 15) == kSaturation) c = Blended(c, LumaOf(c), jitter.saturation);
-    if ((s & 15) == kHue) c = HueShifted(c, jitter.hue);
-  }
-  return c;
+FEEDRATE_HD Rgb Jittered(const Jitter& jitter, const Rgb& c, float mean) {
+  Rgb one[1] = {c};
+  ApplySteps(jitter, jitter.steps, kNoStep, mean, one);
+  return one[0];
 }
 
 enum class Tone : int {

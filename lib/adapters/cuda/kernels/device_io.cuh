@@ -41,11 +41,62 @@ __device__ __forceinline__ uint32_t LoadPixel(const uint8_t* at) {
   return __funnelshift_r(a, b, offset * 8) & 0xffffff;
 }
 
+// Two pixels of bytes: r0 g0 b0 r1 | g1 b1.
+struct PixelPair {
+  uint32_t low;
+  uint32_t high;
+};
+
+__device__ __forceinline__ PixelPair PairOf(uint32_t first, uint32_t second) {
+  return {first | second << 24, second >> 8};
+}
+
+// Memory as aligned words, of which byte `start` is the first.
+struct Words {
+  const uint32_t* words;
+  uint32_t start;
+};
+
+__device__ __forceinline__ Words WordsOf(const uint8_t* data) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  return {reinterpret_cast<const uint32_t*>(address & ~uintptr_t{3}),
+          static_cast<uint32_t>(address & 3)};
+}
+
+// The same from byte `at` of such words, with fewer instructions.
+__device__ __forceinline__ Quad LoadQuadAt(const uint32_t* words, uint32_t at) {
+  const uint32_t* first = words + (at >> 2);
+  const uint32_t a = __ldg(first);
+  const uint32_t b = __ldg(first + 1);
+  const uint32_t c = __ldg(first + 2);
+  const uint32_t d = __ldg(words + ((at + 11) >> 2));
+  // Shifts count modulo 32.
+  return {{__funnelshift_r(a, b, at * 8), __funnelshift_r(b, c, at * 8),
+           __funnelshift_r(c, d, at * 8)}};
+}
+__device__ __forceinline__ PixelPair LoadPairAt(const uint32_t* words,
+                                                uint32_t at) {
+  const uint32_t* first = words + (at >> 2);
+  const uint32_t a = __ldg(first);
+  const uint32_t b = __ldg(first + 1);
+  const uint32_t c = (at & 3) == 3 ? __ldg(first + 2) : 0;
+  return {__funnelshift_r(a, b, at * 8), __funnelshift_r(b, c, at * 8)};
+}
+// The second pixel is not read.
+__device__ __forceinline__ PixelPair LoadPixelAt(const uint32_t* words,
+                                                 uint32_t at) {
+  const uint32_t a = __ldg(words + (at >> 2));
+  const uint32_t b = __ldg(words + ((at + 2) >> 2));
+  return {__funnelshift_r(a, b, at * 8) & 0xffffff, 0};
+}
+
+// 2^23, whose mantissa holds a byte.
+constexpr float kByteBias = 8388608;
+
 // Byte `k` of `word` as a float. Uses the mantissa of 2^23: conversions run at
 // a quarter of the rate of other instructions.
 __device__ __forceinline__ float ByteOf(uint32_t word, int k) {
-  return __uint_as_float(__byte_perm(word, 0x4B000000, 0x7650 + k)) -
-         8388608.0f;
+  return __uint_as_float(__byte_perm(word, 0x4B000000, 0x7650 + k)) - kByteBias;
 }
 
 // Pixel `k` of a quad, the first byte in the lowest bits. REQUIRES: k is a
@@ -62,6 +113,39 @@ __device__ __forceinline__ Rgb ColourOf(uint32_t pixel) {
   constexpr float kScale = 1.0f / 255;
   return {ByteOf(pixel, 0) * kScale, ByteOf(pixel, 1) * kScale,
           ByteOf(pixel, 2) * kScale};
+}
+
+// The nearest integer, halves to even. REQUIRES: 0 <= value <= 255.
+__device__ __forceinline__ float RoundedLevel(float value) {
+  return __fadd_rn(value, kByteBias) - kByteBias;
+}
+
+// Weights are fractions of this: 16 bits each.
+constexpr float kWhole = 65535;
+
+__device__ __forceinline__ uint32_t PackWeights(float a, float b) {
+  return __float2uint_rn(a * kWhole) | __float2uint_rn(b * kWhole) << 16;
+}
+
+// Interpolates between two pixels, in kWhole-ths of a level.
+__device__ __forceinline__ void Interpolate(const PixelPair& pair,
+                                            uint32_t weights, float v[3]) {
+  const uint32_t reds_greens = __byte_perm(pair.low, pair.high, 0x4130);
+  const uint32_t blues = __byte_perm(pair.low, pair.high, 0x0052);
+  v[0] = static_cast<float>(__dp2a_lo(weights, reds_greens, 0u));
+  v[1] = static_cast<float>(__dp2a_hi(weights, reds_greens, 0u));
+  v[2] = static_cast<float>(__dp2a_lo(weights, blues, 0u));
+}
+
+// A pixel of three levels, rounded to the nearest bytes.
+__device__ __forceinline__ uint32_t PackLevels(const float v[3]) {
+  uint32_t bits[3];
+#pragma unroll
+  for (int c = 0; c < 3; ++c) {
+    bits[c] = __float_as_uint(__fadd_rn(v[c], kByteBias));
+  }
+  // The fourth byte of 2^23 is 0x4b, its third 0.
+  return __byte_perm(__byte_perm(bits[0], bits[1], 0x2240), bits[2], 0x2410);
 }
 
 // Rounds values 0..255 to the nearest bytes.

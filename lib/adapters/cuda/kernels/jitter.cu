@@ -8,7 +8,7 @@ namespace feedrate::fused {
 namespace {
 
 constexpr int kByteThreads = 512;
-constexpr int kPlaneThreads = 512;
+constexpr int kPlaneThreads = 768;
 // Two such blocks fit on a multiprocessor: while one waits for its mean, the
 // other moves data.
 constexpr int kStageBytes = 100 * 1024;
@@ -26,100 +26,98 @@ __device__ __forceinline__ Share ShareOf(int count) {
   return {first, min(share, count - first)};
 }
 
-struct FourPixels {
-  float4 r;
-  float4 g;
-  float4 b;
-};
-
-__device__ __forceinline__ Rgb ColourAt(const FourPixels& p, int k) {
-  const float* r = &p.r.x;
-  const float* g = &p.g.x;
-  const float* b = &p.b.x;
-  return {r[k], g[k], b[k]};
+__device__ __forceinline__ void LoadFour(const float4* at, int64_t plane,
+                                         Rgb (&c)[4]) {
+  const float4 r = at[0];
+  const float4 g = at[plane];
+  const float4 b = at[2 * plane];
+  c[0] = {r.x, g.x, b.x};
+  c[1] = {r.y, g.y, b.y};
+  c[2] = {r.z, g.z, b.z};
+  c[3] = {r.w, g.w, b.w};
 }
 
-__device__ __forceinline__ float LumaBefore(const Jitter& jitter,
-                                            const FourPixels& p) {
-  float sum = 0;
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    sum += LumaOf(BeforeContrast(jitter, ColourAt(p, k)));
-  }
-  return sum;
+__device__ __forceinline__ void StageFour(float4* at, const Rgb (&c)[4]) {
+  at[0] = make_float4(c[0].r, c[1].r, c[2].r, c[3].r);
+  at[kStagedQuads] = make_float4(c[0].g, c[1].g, c[2].g, c[3].g);
+  at[2 * kStagedQuads] = make_float4(c[0].b, c[1].b, c[2].b, c[3].b);
 }
 
-// The first kStagedQuads of a block's share stay in shared memory between the
-// two passes; the rest is read twice.
-class PlaneShare {
- public:
-  __device__ PlaneShare(const float* image, int quads, Share share,
-                        float4* stage)
-      : planes_(reinterpret_cast<const float4*>(image) + share.first),
-        quads_(quads),
-        stage_(stage) {
-    // Each thread reads what it copied itself, so no barrier is needed.
-    for (int i = threadIdx.x; i < min(share.count, kStagedQuads);
-         i += kPlaneThreads) {
+// One cluster per image. The first pass applies the steps before contrast,
+// keeps the first kStagedQuads groups of four pixels in shared memory, and
+// finds the mean; the second applies the rest. Other groups are read and
+// computed twice. Each thread reads only what it stored itself, so that needs
+// no barrier. `load(i, colors)` and `store(i, colors)` move group i of the
+// block's share; load returns how many of its pixels exist.
+template <int kThreads, typename Load, typename Store>
+__device__ __forceinline__ void JitterShare(const Jitter& jitter, int count,
+                                            float pixels, float4* stage,
+                                            Load load, Store store) {
+  __shared__ float scratch[33];
+  const uint32_t rest = FromContrast(jitter.steps);
+  float mean = 0;
+  if (rest != 0) {
+    float sum = 0;
+    for (int i = threadIdx.x; i < count; i += kThreads) {
+      Rgb c[4];
+      const int valid = load(i, c);
+      ApplySteps(jitter, jitter.steps, kContrast, 0, c);
 #pragma unroll
-      for (int c = 0; c < 3; ++c) {
-        CopyAhead(stage_ + c * kStagedQuads + i,
-                  planes_ + c * static_cast<int64_t>(quads_) + i);
+      for (int k = 0; k < 4; ++k) {
+        if (k < valid) sum += LumaOf(c[k]);
       }
+      if (i < kStagedQuads) StageFour(stage + i, c);
     }
-    WaitForCopies();
+    mean = ClusterSum(sum, scratch) / pixels;
   }
-
-  __device__ FourPixels At(int i) const {
-    if (i < kStagedQuads) {
-      return {stage_[i], stage_[kStagedQuads + i],
-              stage_[2 * kStagedQuads + i]};
+  for (int i = threadIdx.x; i < count; i += kThreads) {
+    Rgb c[4];
+    const bool is_staged = rest != 0 && i < kStagedQuads;
+    if (is_staged) {
+      LoadFour(stage + i, kStagedQuads, c);
+    } else {
+      load(i, c);
     }
-    const float4* at = planes_ + i;
-    return {__ldcs(at), __ldcs(at + quads_),
-            __ldcs(at + 2 * static_cast<int64_t>(quads_))};
+    ApplySteps(jitter, is_staged ? rest : jitter.steps, kNoStep, mean, c);
+    store(i, c);
   }
-
- private:
-  const float4* planes_;
-  int quads_;
-  float4* stage_;
-};
+}
 
 __global__ __launch_bounds__(kPlaneThreads, 2) void JitterPlanesKernel(
     const float* in, int quads, const Jitter* jitters, float* out) {
   extern __shared__ float4 stage[];
-  __shared__ float scratch[33];
-  const Jitter jitter = jitters[blockIdx.y];
-  const int64_t image = static_cast<int64_t>(blockIdx.y) * quads * 3;
   const Share share = ShareOf(quads);
-  const PlaneShare pixels(in + image * 4, quads, share, stage);
-  float mean = 0;
-  if (HasContrast(jitter)) {
-    float sum = 0;
-    for (int i = threadIdx.x; i < share.count; i += kPlaneThreads) {
-      sum += LumaBefore(jitter, pixels.At(i));
-    }
-    mean = ClusterSum(sum, scratch) / (4.0f * static_cast<float>(quads));
-  }
-  float4* to = reinterpret_cast<float4*>(out) + image + share.first;
-  for (int i = threadIdx.x; i < share.count; i += kPlaneThreads) {
-    const FourPixels p = pixels.At(i);
-    float v[3][4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const Rgb c = Jittered(jitter, ColourAt(p, k), mean);
-      v[0][k] = c.r;
-      v[1][k] = c.g;
-      v[2][k] = c.b;
-    }
+  const int64_t first =
+      static_cast<int64_t>(blockIdx.y) * quads * 3 + share.first;
+  const float4* from = reinterpret_cast<const float4*>(in) + first;
+  float* to = out + 4 * first;
+  const int64_t plane = quads;
+  for (int i = threadIdx.x; i < min(share.count, kStagedQuads);
+       i += kPlaneThreads) {
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
-      StoreFour(
-          reinterpret_cast<float*>(to + c * static_cast<int64_t>(quads) + i),
-          v[c]);
+      CopyAhead(stage + c * kStagedQuads + i, from + c * plane + i);
     }
   }
+  WaitForCopies();
+  JitterShare<kPlaneThreads>(
+      jitters[blockIdx.y], share.count, 4.0f * static_cast<float>(quads), stage,
+      [&](int i, Rgb(&c)[4]) {
+        if (i < kStagedQuads) {
+          LoadFour(stage + i, kStagedQuads, c);
+        } else {
+          LoadFour(from + i, plane, c);
+        }
+        return 4;
+      },
+      [&](int i, const Rgb(&c)[4]) {
+        const float r[4] = {c[0].r, c[1].r, c[2].r, c[3].r};
+        const float g[4] = {c[0].g, c[1].g, c[2].g, c[3].g};
+        const float b[4] = {c[0].b, c[1].b, c[2].b, c[3].b};
+        StoreFour(to + 4 * i, r);
+        StoreFour(to + 4 * (plane + i), g);
+        StoreFour(to + 4 * (2 * plane + i), b);
+      });
 }
 
 // Pixels x to x + 3 of a row; zeros beyond the width.
@@ -137,44 +135,35 @@ __device__ __forceinline__ void LoadPixels(const uint8_t* row, int x, int width,
   }
 }
 
-// Bytes are small enough to be read twice: the second time they are in L2.
-__global__ __launch_bounds__(kByteThreads) void JitterBytesKernel(
-    const ByteImage* in, const Jitter* jitters, const ByteImage* out) {
-  __shared__ float scratch[33];
-  const Jitter jitter = jitters[blockIdx.y];
+__global__ __launch_bounds__(kByteThreads,
+                             2) void JitterBytesKernel(const ByteImage* in,
+                                                       const Jitter* jitters,
+                                                       const ByteImage* out) {
+  extern __shared__ float4 stage[];
   const ByteImage from = in[blockIdx.y];
   const ByteImage to = out[blockIdx.y];
   const int per_row = (from.width + 3) / 4;
   const Share share = ShareOf(per_row * from.height);
-  float mean = 0;
-  if (HasContrast(jitter)) {
-    float sum = 0;
-    for (int i = threadIdx.x; i < share.count; i += kByteThreads) {
-      const int y = (share.first + i) / per_row;
-      const int x = (share.first + i - y * per_row) * 4;
-      uint32_t p[4];
-      LoadPixels(from.data + y * from.stride, x, from.width, p);
+  JitterShare<kByteThreads>(
+      jitters[blockIdx.y], share.count,
+      static_cast<float>(from.height) * static_cast<float>(from.width), stage,
+      [&](int i, Rgb(&c)[4]) {
+        const int y = (share.first + i) / per_row;
+        const int x = (share.first + i - y * per_row) * 4;
+        uint32_t p[4];
+        LoadPixels(from.data + y * from.stride, x, from.width, p);
 #pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        if (x + k < from.width) {
-          sum += LumaOf(BeforeContrast(jitter, ColourOf(p[k])));
-        }
-      }
-    }
-    mean = ClusterSum(sum, scratch) /
-           (static_cast<float>(from.height) * static_cast<float>(from.width));
-  }
-  for (int i = threadIdx.x; i < share.count; i += kByteThreads) {
-    const int y = (share.first + i) / per_row;
-    const int x = (share.first + i - y * per_row) * 4;
-    uint32_t p[4];
-    LoadPixels(from.data + y * from.stride, x, from.width, p);
+        for (int k = 0; k < 4; ++k) c[k] = ColourOf(p[k]);
+        return from.width - x;
+      },
+      [&](int i, const Rgb(&c)[4]) {
+        const int y = (share.first + i) / per_row;
+        const int x = (share.first + i - y * per_row) * 4;
+        uint32_t p[4];
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      p[k] = PackColour(Jittered(jitter, ColourOf(p[k]), mean));
-    }
-    StorePixels(to.data + y * to.stride + 3 * x, p, from.width - x);
-  }
+        for (int k = 0; k < 4; ++k) p[k] = PackColour(c[k]);
+        StorePixels(to.data + y * to.stride + 3 * x, p, from.width - x);
+      });
 }
 
 }  // namespace
@@ -191,7 +180,8 @@ cudaError_t JitterPlanes(const Planes& in, const Jitter* jitters, float* out,
 cudaError_t JitterBytes(const ByteImage* in, const Jitter* jitters, int count,
                         const ByteImage* out, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
-  return LaunchInClusters(JitterBytesKernel, count, kByteThreads, 0, stream, in,
+  return LaunchInClusters(JitterBytesKernel, count, kByteThreads,
+                          kStagedQuads * 3 * sizeof(float4), stream, in,
                           jitters, out);
 }
 

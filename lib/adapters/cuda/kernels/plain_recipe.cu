@@ -1,11 +1,25 @@
-// Crop, flip and normalization: bytes in, planes out. The copy rate is the
-// limit, so a thread has several reads in flight before it writes.
+// Crop or resized window, flip and normalization: bytes in, planes out.
+#include <algorithm>
+
 #include "lib/adapters/cuda/kernels/recipe.cuh"
+#include "lib/adapters/cuda/kernels/resampling.cuh"
 
 namespace feedrate::fused {
 namespace {
 
 constexpr int kThreads = 256;
+// How a window is resized: the most threads of a block, how many blocks a
+// multiprocessor should hold, and rows of the output per block. The values were
+// the fastest of some that were tried: docs/gpu_results.md.
+struct Shape {
+  int threads;
+  int blocks;
+  int rows;
+};
+constexpr Shape kBilinear = {256, 8, 8};
+constexpr Shape kAntialias = {512, 3, 28};
+// Rows of the window in shared memory.
+constexpr int kSumRows = 22;
 
 struct Source {
   ByteImage image;
@@ -21,99 +35,152 @@ __device__ __forceinline__ Source SourceOf(const RecipeArgs& args, int index) {
   return source;
 }
 
+__device__ __forceinline__ float Normal(const RecipeArgs& args, int c,
+                                        float level) {
+  constexpr float kScale = 1.0f / 255;
+  return level * (args.gain[c] * kScale) + args.bias[c];
+}
+
+__device__ __forceinline__ void Normalise(const RecipeArgs& args,
+                                          const Window& erase, int y, int x,
+                                          float values[3][4]) {
+#pragma unroll
+  for (int i = 0; i < 12; ++i) {
+    values[i / 4][i % 4] = Normal(args, i / 4, values[i / 4][i % 4]);
+  }
+  if (erase.height == 0) return;
+#pragma unroll
+  for (int i = 0; i < 12; ++i) {
+    if (Inside(erase, y, x + i % 4)) values[i / 4][i % 4] = 0;
+  }
+}
+
+// Pixels x to x + 3 of row y.
 __device__ __forceinline__ void ReadQuad(const RecipeArgs& args,
                                          const Source& source, int y, int x,
-                                         uint32_t p[4]) {
+                                         float values[3][4]) {
+  uint32_t p[4];
   CropQuad(source.image, source.recipe, args.width, y, x,
            source.inside && x + 4 <= args.width, p);
+#pragma unroll
+  for (int i = 0; i < 12; ++i) values[i % 3][i / 3] = ByteOf(p[i / 3], i % 3);
+  Normalise(args, source.recipe.erase, y, x, values);
 }
 
-__device__ __forceinline__ void Normalised(const RecipeArgs& args,
-                                           const Window& erase, int y, int x,
-                                           const uint32_t p[4],
-                                           float values[3][4]) {
-  constexpr float kScale = 1.0f / 255;
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    const bool erased = Inside(erase, y, x + k);
-#pragma unroll
-    for (int c = 0; c < 3; ++c) {
-      const float value =
-          ByteOf(p[k], c) * (args.gain[c] * kScale) + args.bias[c];
-      values[c][k] = erased ? 0 : value;
-    }
-  }
-}
-
-template <typename T, bool kMix, int kQuads>
-__global__ __launch_bounds__(kThreads) void PlainKernel(RecipeArgs args) {
+template <typename T, bool kMix>
+__global__ __launch_bounds__(kThreads) void CropKernel(RecipeArgs args) {
   const int index = blockIdx.y;
+  const int quad = blockIdx.x * kThreads + threadIdx.x;
+  if (quad >= args.height * args.quads_per_row) return;
+  const int y = quad / args.quads_per_row;
+  const int x = (quad - y * args.quads_per_row) * 4;
   const Source own = SourceOf(args, index);
-  const int quads = args.height * args.quads_per_row;
-  const int first = blockIdx.x * kThreads * kQuads + threadIdx.x;
-  const bool mixed = kMix && own.recipe.mix.partner >= 0;
-  Source other = own;
-  if (mixed) other = SourceOf(args, own.recipe.mix.partner);
-  uint32_t p[kQuads][4];
-  uint32_t q[kQuads][4];
+  float values[3][4];
+  ReadQuad(args, own, y, x, values);
+  if (kMix && own.recipe.mix.partner >= 0) {
+    float others[3][4];
+    ReadQuad(args, SourceOf(args, own.recipe.mix.partner), y, x, others);
 #pragma unroll
-  for (int i = 0; i < kQuads; ++i) {
-    const int quad = first + i * kThreads;
-    if (quad >= quads) break;
-    const int y = quad / args.quads_per_row;
-    const int x = (quad - y * args.quads_per_row) * 4;
-    ReadQuad(args, own, y, x, p[i]);
-    if (mixed) ReadQuad(args, other, y, x, q[i]);
-  }
+    for (int k = 0; k < 4; ++k) {
+      const float part = OwnPart(own.recipe.mix, y, x + k);
 #pragma unroll
-  for (int i = 0; i < kQuads; ++i) {
-    const int quad = first + i * kThreads;
-    if (quad >= quads) break;
-    const int y = quad / args.quads_per_row;
-    const int x = (quad - y * args.quads_per_row) * 4;
-    float values[3][4];
-    Normalised(args, own.recipe.erase, y, x, p[i], values);
-    if (mixed) {
-      float others[3][4];
-      Normalised(args, other.recipe.erase, y, x, q[i], others);
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        const float part = OwnPart(own.recipe.mix, y, x + k);
-#pragma unroll
-        for (int c = 0; c < 3; ++c) {
-          values[c][k] = part * values[c][k] + (1 - part) * others[c][k];
-        }
+      for (int c = 0; c < 3; ++c) {
+        values[c][k] = part * values[c][k] + (1 - part) * others[c][k];
       }
     }
-    StoreColours<T>(args, index, y, x, values);
   }
+  StoreColours<T>(args, index, y, x, values);
 }
 
-template <typename T, bool kMix, int kQuads>
-cudaError_t Launch(const RecipeBatch& batch, cudaStream_t stream) {
+// The part of an image that a block makes.
+__device__ __forceinline__ Part PartOf(const RecipeArgs& args, int rows,
+                                       int columns) {
+  const int first = blockIdx.x * rows;
+  const int left = blockIdx.z * columns;
+  return {first, min(first + rows, args.height), left,
+          min(columns, args.width - left)};
+}
+
+template <typename T>
+__global__ __launch_bounds__(
+    kBilinear.threads, kBilinear.blocks) void BilinearKernel(RecipeArgs args,
+                                                             int columns) {
+  const int index = blockIdx.y;
+  const Recipe recipe = args.recipes[index];
+  const PixelOutput<T> out(args, index);
+  ForBilinear(ResizedOf(args, args.images[index], recipe),
+              PartOf(args, kBilinear.rows, columns),
+              [&](int y, int x, const float levels[3]) {
+                float v[3];
+#pragma unroll
+                for (int c = 0; c < 3; ++c) v[c] = Normal(args, c, levels[c]);
+                if (recipe.erase.height > 0 && Inside(recipe.erase, y, x)) {
+                  v[0] = v[1] = v[2] = 0;
+                }
+                out.Store(y, x, v);
+              });
+}
+
+template <typename T>
+__global__ __launch_bounds__(
+    kAntialias.threads, kAntialias.blocks) void AntialiasKernel(RecipeArgs args,
+                                                                int columns) {
+  extern __shared__ float4 shared[];
+  const int index = blockIdx.y;
+  const Recipe recipe = args.recipes[index];
+  ForAntialiased(ResizedOf(args, args.images[index], recipe),
+                 PartOf(args, kAntialias.rows, columns), kSumRows,
+                 reinterpret_cast<float*>(shared),
+                 [&](int y, int x, float v[3][4]) {
+#pragma unroll
+                   for (int i = 0; i < 12; ++i) {
+                     v[i / 4][i % 4] = RoundedLevel(v[i / 4][i % 4]);
+                   }
+                   Normalise(args, recipe.erase, y, x, v);
+                   StoreColours<T>(args, index, y, x, v);
+                 });
+}
+
+template <typename T>
+cudaError_t LaunchCrop(const RecipeBatch& batch, cudaStream_t stream) {
   const RecipeArgs args = ArgsOf(batch);
   const int quads = args.height * args.quads_per_row;
-  const int per_block = kThreads * kQuads;
-  const dim3 grid((quads + per_block - 1) / per_block, batch.count);
-  PlainKernel<T, kMix, kQuads><<<grid, kThreads, 0, stream>>>(args);
+  const dim3 grid((quads + kThreads - 1) / kThreads, batch.count);
+  if (batch.mixes) {
+    CropKernel<T, true><<<grid, kThreads, 0, stream>>>(args);
+  } else {
+    CropKernel<T, false><<<grid, kThreads, 0, stream>>>(args);
+  }
+  return cudaGetLastError();
+}
+
+template <typename T>
+cudaError_t LaunchResized(const RecipeBatch& batch, cudaStream_t stream) {
+  const RecipeArgs args = ArgsOf(batch);
+  const bool is_bilinear = batch.sampling == Sampling::kBilinear;
+  const Shape shape = is_bilinear ? kBilinear : kAntialias;
+  // A thread per column: whole rows of them, or a part of one.
+  const int columns = std::min(batch.width, shape.threads);
+  const int threads = (shape.threads / columns * columns + 31) / 32 * 32;
+  const dim3 grid((batch.height + shape.rows - 1) / shape.rows, batch.count,
+                  (batch.width + columns - 1) / columns);
+  if (is_bilinear) {
+    BilinearKernel<T><<<grid, threads, 0, stream>>>(args, columns);
+    return cudaGetLastError();
+  }
+  const size_t bytes = BytesOfSums(columns) * kSumRows;
+  const cudaError_t error = cudaFuncSetAttribute(
+      reinterpret_cast<const void*>(AntialiasKernel<T>),
+      cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (error != cudaSuccess) return error;
+  AntialiasKernel<T><<<grid, threads, bytes, stream>>>(args, columns);
   return cudaGetLastError();
 }
 
 template <typename T>
 cudaError_t LaunchFor(const RecipeBatch& batch, cudaStream_t stream) {
-  if (batch.mixes) return Launch<T, true, 2>(batch, stream);
-  switch (batch.quads_per_thread) {
-    case 1:
-      return Launch<T, false, 1>(batch, stream);
-    case 2:
-      return Launch<T, false, 2>(batch, stream);
-    case 4:
-      return Launch<T, false, 4>(batch, stream);
-    case 7:
-      return Launch<T, false, 7>(batch, stream);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  return batch.sampling == Sampling::kCrop ? LaunchCrop<T>(batch, stream)
+                                           : LaunchResized<T>(batch, stream);
 }
 
 }  // namespace
@@ -134,8 +201,8 @@ cudaError_t RunPlainRecipe(const RecipeBatch& batch, cudaStream_t stream) {
 }
 
 cudaError_t RunRecipe(const RecipeBatch& batch, cudaStream_t stream) {
-  const bool plain =
-      batch.sampling == Sampling::kCrop && !batch.colours && !batch.thirds;
+  const bool plain = !batch.colours && !batch.thirds &&
+                     (batch.sampling == Sampling::kCrop || !batch.mixes);
   return plain ? RunPlainRecipe(batch, stream) : RunStagedRecipe(batch, stream);
 }
 

@@ -15,6 +15,8 @@ struct RecipeArgs {
   int height;
   int width;
   int quads_per_row;
+  float inverse_height;
+  float inverse_width;
   Sampling sampling;
   bool pixels;
   float gain[3];
@@ -29,6 +31,8 @@ inline RecipeArgs ArgsOf(const RecipeBatch& batch) {
                      batch.height,
                      batch.width,
                      (batch.width + 3) / 4,
+                     1.0f / static_cast<float>(batch.height),
+                     1.0f / static_cast<float>(batch.width),
                      batch.sampling,
                      batch.pixels,
                      {},
@@ -106,14 +110,41 @@ __device__ __forceinline__ void StoreInterleaved(const RecipeArgs& args, int x,
   }
 }
 
+// The output of image `index`.
+template <typename T>
+__device__ __forceinline__ T* OutputOf(const RecipeArgs& args, int index) {
+  const int64_t place = args.places == nullptr ? index : args.places[index];
+  return static_cast<T*>(args.out) + place * 3 * args.height * args.width;
+}
+
+// Where pixels of an output are stored one by one.
+template <typename T>
+struct PixelOutput {
+  T* at;
+  int pixel;  // From one column to the next,
+  int row;    // one row to the next,
+  int channel;
+
+  __device__ PixelOutput(const RecipeArgs& args, int index)
+      : at(OutputOf<T>(args, index)),
+        pixel(args.pixels ? 3 : 1),
+        row(args.width * pixel),
+        channel(args.pixels ? 1 : args.height * args.width) {}
+
+  __device__ void Store(int y, int x, const float values[3]) const {
+    T* to = at + y * row + x * pixel;
+#pragma unroll
+    for (int c = 0; c < 3; ++c) StoreOne(to + c * channel, values[c]);
+  }
+};
+
 // Stores four pixels of image `index` at its place in the output.
 template <typename T>
 __device__ __forceinline__ void StoreColours(const RecipeArgs& args, int index,
                                              int y, int x,
                                              const float values[3][4]) {
   const int64_t plane = static_cast<int64_t>(args.height) * args.width;
-  const int64_t place = args.places == nullptr ? index : args.places[index];
-  T* out = static_cast<T*>(args.out) + place * 3 * plane;
+  T* out = OutputOf<T>(args, index);
   const int64_t start = static_cast<int64_t>(y) * args.width + x;
   if (args.pixels) return StoreInterleaved(args, x, values, out + start * 3);
   if ((args.width & 3) == 0) {

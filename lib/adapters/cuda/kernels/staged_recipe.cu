@@ -1,15 +1,20 @@
 // The whole recipe. Contrast needs the mean of the image in the window, so the
 // blocks of a cluster work together: each holds a strip of rows in shared
 // memory, one word per pixel, and they exchange their sums.
+#include <algorithm>
+
 #include "lib/adapters/cuda/kernels/blur_math.h"
 #include "lib/adapters/cuda/kernels/cluster.cuh"
 #include "lib/adapters/cuda/kernels/recipe.cuh"
-#include "lib/adapters/cuda/kernels/warp_math.h"
+#include "lib/adapters/cuda/kernels/resampling.cuh"
 
 namespace feedrate::fused {
 namespace {
 
 constexpr int kThreads = 256;
+// For antialiasing: the most rows of the window in shared memory.
+constexpr int kSumRows = 16;
+constexpr size_t kMostSharedBytes = 220 * 1024;
 // Solarize threshold of ThreeAugment.
 constexpr float kSolarizeFrom = 128;
 
@@ -21,61 +26,13 @@ struct Strip {
   int bottom;
 };
 
-__device__ __forceinline__ uint32_t BilinearPixel(const ByteImage& image,
-                                                  const Window& window,
-                                                  float at_y, float at_x) {
-  const float y = Clamp(at_y, 0.0f, static_cast<float>(window.height - 1));
-  const float x = Clamp(at_x, 0.0f, static_cast<float>(window.width - 1));
-  const Corner corner = CornerOf({x, y});
-  const int right = corner.x + 1 < window.width ? 3 : 0;
-  const int64_t below = corner.y + 1 < window.height ? image.stride : 0;
-  const uint8_t* at = image.data + (window.top + corner.y) * image.stride +
-                      (window.left + corner.x) * 3;
-  const uint32_t a = LoadPixel(at);
-  const uint32_t b = LoadPixel(at + right);
-  const uint32_t c = LoadPixel(at + below);
-  const uint32_t d = LoadPixel(at + below + right);
-  float v[3];
-#pragma unroll
-  for (int k = 0; k < 3; ++k) {
-    v[k] = Between(Between(ByteOf(a, k), ByteOf(b, k), corner.right),
-                   Between(ByteOf(c, k), ByteOf(d, k), corner.right),
-                   corner.below);
-  }
-  return PackBytes(v[0], v[1], v[2]);
-}
-
-__device__ __forceinline__ uint32_t AntialiasPixel(const ByteImage& image,
-                                                   const Window& window,
-                                                   const Taps& rows,
-                                                   const Taps& columns) {
-  float r = 0;
-  float g = 0;
-  float b = 0;
-  float sum = 0;
-  const uint8_t* line = image.data + (window.top + rows.first) * image.stride +
-                        (window.left + columns.first) * 3;
-  for (int i = 0; i < rows.count; ++i) {
-    const float row_weight = TapWeight(rows, i);
-    for (int j = 0; j < columns.count; ++j) {
-      const uint32_t pixel = LoadPixel(line + 3 * j);
-      const float weight = row_weight * TapWeight(columns, j);
-      r += weight * ByteOf(pixel, 0);
-      g += weight * ByteOf(pixel, 1);
-      b += weight * ByteOf(pixel, 2);
-      sum += weight;
-    }
-    line += image.stride;
-  }
-  const float scale = 1 / sum;
-  return PackBytes(r * scale, g * scale, b * scale);
-}
-
-// Fills rows strip.top to strip.bottom - 1 from the window.
+// Fills rows strip.top to strip.bottom - 1 from the window. `sums` has room for
+// `capacity` rows of ForAntialiased.
 __device__ __forceinline__ void FillStage(const RecipeArgs& args,
                                           const ByteImage& image,
                                           const Recipe& recipe,
-                                          const Strip& strip, uint32_t* stage) {
+                                          const Strip& strip, int capacity,
+                                          float* sums, uint32_t* stage) {
   const int width = args.width;
   const int rows = strip.bottom - strip.top;
   if (args.sampling == Sampling::kCrop) {
@@ -94,22 +51,30 @@ __device__ __forceinline__ void FillStage(const RecipeArgs& args,
     }
     return;
   }
-  const float step_y = static_cast<float>(recipe.window.height) /
-                       static_cast<float>(args.height);
-  const float step_x =
-      static_cast<float>(recipe.window.width) / static_cast<float>(width);
-  for (int i = threadIdx.x; i < rows * width; i += kThreads) {
-    const int row = i / width;
-    const int y = strip.top + row;
-    const int column = i - row * width;
-    const int x = recipe.flip ? width - 1 - column : column;
-    stage[i] =
-        args.sampling == Sampling::kBilinear
-            ? BilinearPixel(image, recipe.window, ResizedFrom(y, step_y),
-                            ResizedFrom(x, step_x))
-            : AntialiasPixel(image, recipe.window,
-                             AntialiasTaps(y, step_y, recipe.window.height),
-                             AntialiasTaps(x, step_x, recipe.window.width));
+  const Resized from = ResizedOf(args, image, recipe);
+  if (args.sampling == Sampling::kAntialias) {
+    for (int left = 0; left < width; left += kThreads) {
+      const Part part = {strip.top, strip.bottom, left,
+                         min(kThreads, width - left)};
+      ForAntialiased(from, part, capacity, sums,
+                     [&](int y, int x, const float v[3][4]) {
+#pragma unroll
+                       for (int k = 0; k < 4; ++k) {
+                         if (x + k < width) {
+                           stage[(y - strip.top) * width + x + k] =
+                               PackBytes(v[0][k], v[1][k], v[2][k]);
+                         }
+                       }
+                     });
+    }
+    return;
+  }
+  for (int left = 0; left < width; left += kThreads) {
+    const Part part = {strip.top, strip.bottom, left,
+                       min(kThreads, width - left)};
+    ForBilinear(from, part, [&](int y, int x, const float v[3]) {
+      stage[(y - strip.top) * width + x] = PackLevels(v);
+    });
   }
 }
 
@@ -188,9 +153,11 @@ __device__ __forceinline__ uint32_t ThirdOf(Third third, uint32_t pixel) {
 // Fills the stage with window, flip and third of one image, and returns the
 // center of its contrast.
 __device__ float Prepare(const RecipeArgs& args, const ByteImage& image,
-                         const Recipe& recipe, const Strip& strip,
+                         const Recipe& recipe, const Strip& strip, int capacity,
                          uint32_t* stage, uint32_t* tens, float* scratch) {
-  FillStage(args, image, recipe, strip, stage);
+  // What a blur needs later is free here.
+  FillStage(args, image, recipe, strip, capacity,
+            reinterpret_cast<float*>(tens), stage);
   __syncthreads();
   uint32_t* own = stage + (strip.first - strip.top) * args.width;
   const int pixels = (strip.last - strip.first) * args.width;
@@ -205,8 +172,17 @@ __device__ float Prepare(const RecipeArgs& args, const ByteImage& image,
   }
   if (!HasContrast(recipe.jitter)) return 0;
   float sum = 0;
-  for (int i = threadIdx.x; i < pixels; i += kThreads) {
-    sum += LumaOf(BeforeContrast(recipe.jitter, ColourOf(own[i])));
+  for (int i = 4 * threadIdx.x; i < pixels; i += 4 * kThreads) {
+    Rgb c[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      c[k] = ColourOf(i + k < pixels ? own[i + k] : 0);
+    }
+    ApplySteps(recipe.jitter, recipe.jitter.steps, kContrast, 0, c);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (i + k < pixels) sum += LumaOf(c[k]);
+    }
   }
   return ClusterSum(sum, scratch) /
          (static_cast<float>(args.height) * static_cast<float>(args.width));
@@ -217,16 +193,24 @@ __device__ __forceinline__ void FinishQuad(const RecipeArgs& args,
                                            const Recipe& recipe, float mean,
                                            const uint32_t* at, int y, int x,
                                            float values[3][4]) {
+  Rgb c[4];
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    const uint32_t pixel = x + k < args.width ? at[k] : 0;
-    const Rgb colour = Jittered(recipe.jitter, ColourOf(pixel), mean);
-    const float rgb[3] = {colour.r, colour.g, colour.b};
-    const bool erased = Inside(recipe.erase, y, x + k);
+    c[k] = ColourOf(x + k < args.width ? at[k] : 0);
+  }
+  ApplySteps(recipe.jitter, recipe.jitter.steps, kNoStep, mean, c);
 #pragma unroll
-    for (int c = 0; c < 3; ++c) {
-      values[c][k] = erased ? 0 : rgb[c] * args.gain[c] + args.bias[c];
+  for (int k = 0; k < 4; ++k) {
+    const float rgb[3] = {c[k].r, c[k].g, c[k].b};
+#pragma unroll
+    for (int i = 0; i < 3; ++i) {
+      values[i][k] = rgb[i] * args.gain[i] + args.bias[i];
     }
+  }
+  if (recipe.erase.height == 0) return;
+#pragma unroll
+  for (int i = 0; i < 12; ++i) {
+    if (Inside(recipe.erase, y, x + i % 4)) values[i / 4][i % 4] = 0;
   }
 }
 
@@ -244,7 +228,8 @@ __device__ __forceinline__ Strip StripOf(const RecipeArgs& args, int rows,
 template <typename T, bool kMix>
 __global__ __launch_bounds__(kThreads) void StagedKernel(RecipeArgs args,
                                                          int rows, int halo,
-                                                         int stage_words) {
+                                                         int stage_words,
+                                                         int capacity) {
   extern __shared__ uint4 shared[];
   __shared__ float scratch[33];
   auto* stage = reinterpret_cast<uint32_t*>(shared);
@@ -253,15 +238,15 @@ __global__ __launch_bounds__(kThreads) void StagedKernel(RecipeArgs args,
   const int index = blockIdx.y;
   const Strip strip = StripOf(args, rows, halo);
   const Recipe recipe = args.recipes[index];
-  const float mean =
-      Prepare(args, args.images[index], recipe, strip, stage, tens, scratch);
+  const float mean = Prepare(args, args.images[index], recipe, strip, capacity,
+                             stage, tens, scratch);
   const bool mixed = kMix && recipe.mix.partner >= 0;
   Recipe other = recipe;
   float other_mean = 0;
   if (mixed) {
     other = args.recipes[recipe.mix.partner];
     other_mean = Prepare(args, args.images[recipe.mix.partner], other, strip,
-                         other_stage, tens, scratch);
+                         capacity, other_stage, tens, scratch);
   }
   const int quads = (strip.last - strip.first) * args.quads_per_row;
   for (int i = threadIdx.x; i < quads; i += kThreads) {
@@ -293,10 +278,19 @@ cudaError_t Launch(const RecipeBatch& batch, cudaStream_t stream) {
   const int halo = batch.thirds ? kMaxBlurRadius : 0;
   // A multiple of four, so that each stage starts at a multiple of 16 bytes.
   const int stage_words = ((rows + 2 * halo) * batch.width + 3) / 4 * 4;
-  const int stages = (kMix ? 2 : 1) + (batch.thirds ? 1 : 0);
+  const size_t stage_bytes = sizeof(uint32_t) * stage_words;
+  const size_t stages = stage_bytes * (kMix ? 2 : 1);
+  size_t rest = batch.thirds ? stage_bytes : 0;
+  int capacity = 0;
+  if (batch.sampling == Sampling::kAntialias) {
+    const size_t row = BytesOfSums(std::min(batch.width, kThreads));
+    const size_t free = kMostSharedBytes - std::min(kMostSharedBytes, stages);
+    capacity = static_cast<int>(std::min<size_t>(kSumRows, free / row));
+    rest = std::max(rest, row * capacity);
+  }
   return LaunchInClusters(StagedKernel<T, kMix>, batch.count, kThreads,
-                          sizeof(uint32_t) * stages * stage_words, stream,
-                          ArgsOf(batch), rows, halo, stage_words);
+                          stages + rest, stream, ArgsOf(batch), rows, halo,
+                          stage_words, capacity);
 }
 
 template <typename T>

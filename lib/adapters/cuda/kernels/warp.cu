@@ -11,7 +11,7 @@ constexpr int kThreads = 256;
 __device__ __forceinline__ Place PlaceOf(const Projection& projection, int x,
                                          int y, int height, int width,
                                          Edge edge) {
-  Place place = ReadPlace(projection, x, y);
+  Place place = ProjectedPlace(projection, x, y);
   place.x = NearImage(place.x, width, edge);
   place.y = NearImage(place.y, height, edge);
   return place;
@@ -30,24 +30,37 @@ __device__ __forceinline__ uint32_t ByteTap(const ByteImage& image, int y,
 }
 
 __device__ __forceinline__ uint32_t WarpedPixel(const ByteImage& image,
+                                                const Words& words,
                                                 const Projection& projection,
                                                 int x, int y, Edge edge) {
   const Corner corner =
       CornerOf(PlaceOf(projection, x, y, image.height, image.width, edge));
-  const uint32_t a = ByteTap(image, corner.y, corner.x, edge);
-  // Maps that only move pixels read each of them once.
-  if (corner.right == 0 && corner.below == 0) return a;
-  const uint32_t b = ByteTap(image, corner.y, corner.x + 1, edge);
-  const uint32_t c = ByteTap(image, corner.y + 1, corner.x, edge);
-  const uint32_t d = ByteTap(image, corner.y + 1, corner.x + 1, edge);
+  const bool inside = corner.x >= 0 && corner.x + 1 < image.width &&
+                      corner.y >= 0 && corner.y + 1 < image.height;
+  PixelPair above;
+  PixelPair below;
+  if (inside) {
+    const auto stride = static_cast<uint32_t>(image.stride);
+    const uint32_t at = words.start + corner.y * stride + corner.x * 3;
+    above = LoadPairAt(words.words, at);
+    below = LoadPairAt(words.words, at + stride);
+  } else {
+    above = PairOf(ByteTap(image, corner.y, corner.x, edge),
+                   ByteTap(image, corner.y, corner.x + 1, edge));
+    below = PairOf(ByteTap(image, corner.y + 1, corner.x, edge),
+                   ByteTap(image, corner.y + 1, corner.x + 1, edge));
+  }
+  const uint32_t weights = PackWeights(1 - corner.right, corner.right);
+  float upper[3];
+  float lower[3];
+  Interpolate(above, weights, upper);
+  Interpolate(below, weights, lower);
   float v[3];
 #pragma unroll
-  for (int k = 0; k < 3; ++k) {
-    v[k] = Between(Between(ByteOf(a, k), ByteOf(b, k), corner.right),
-                   Between(ByteOf(c, k), ByteOf(d, k), corner.right),
-                   corner.below);
+  for (int c = 0; c < 3; ++c) {
+    v[c] = Between(upper[c], lower[c], corner.below) * (1 / kWhole);
   }
-  return PackBytes(v[0], v[1], v[2]);
+  return PackLevels(v);
 }
 
 // Loads four adjacent pixels unchanged. Returns false if some of them lie
@@ -90,9 +103,10 @@ __global__ __launch_bounds__(kThreads) void WarpBytesKernel(
     StorePixels(to.data + y * to.stride + 3 * x, p, to.width - x);
     return;
   }
+  const Words words = WordsOf(from.data);
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    p[k] = WarpedPixel(from, projection, x + k, y, edge);
+    p[k] = WarpedPixel(from, words, projection, x + k, y, edge);
   }
   StorePixels(to.data + y * to.stride + 3 * x, p, to.width - x);
 }

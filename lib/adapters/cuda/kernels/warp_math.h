@@ -45,7 +45,7 @@ FEEDRATE_HD float NotTooFar(float at) {
   return at > -kFar ? (at < kFar ? at : kFar) : -kFar;
 }
 
-FEEDRATE_HD Place ReadPlace(const Projection& p, int x, int y) {
+FEEDRATE_HD Place ProjectedPlace(const Projection& p, int x, int y) {
   const float fx = static_cast<float>(x);
   const float fy = static_cast<float>(y);
   Place place;
@@ -57,18 +57,22 @@ FEEDRATE_HD Place ReadPlace(const Projection& p, int x, int y) {
     place.x *= w;
     place.y *= w;
   }
-  place.x = NotTooFar(place.x);
-  place.y = NotTooFar(place.y);
   return place;
 }
 
+FEEDRATE_HD Place ReadPlace(const Projection& p, int x, int y) {
+  const Place place = ProjectedPlace(p, x, y);
+  return {NotTooFar(place.x), NotTooFar(place.y)};
+}
+
 // Moves `at` next to the image, to a position that reads the same: a line of
-// `size` followed by zeros or by its last pixel. kReflect is unchanged.
+// `size` followed by zeros or by its last pixel. NaN becomes such a position as
+// well. kReflect is unchanged.
 FEEDRATE_HD float NearImage(float at, int size, Edge edge) {
   if (edge == Edge::kReflect) return at;
   const float low = edge == Edge::kZero ? -1.0f : 0.0f;
   const float high = static_cast<float>(edge == Edge::kZero ? size : size - 1);
-  return at > low ? (at < high ? at : high) : low;
+  return fminf(fmaxf(at, low), high);
 }
 
 // The four pixels around a position: (x, y) and its right and lower neighbors,
@@ -80,14 +84,20 @@ struct Corner {
   float below = 0;
 };
 
+FEEDRATE_HD int Floor(float value) {
+#ifdef __CUDA_ARCH__
+  return __float2int_rd(value);
+#else
+  return static_cast<int>(floorf(value));
+#endif
+}
+
 FEEDRATE_HD Corner CornerOf(const Place& place) {
-  const float left = floorf(place.x);
-  const float top = floorf(place.y);
   Corner corner;
-  corner.x = static_cast<int>(left);
-  corner.y = static_cast<int>(top);
-  corner.right = place.x - left;
-  corner.below = place.y - top;
+  corner.x = Floor(place.x);
+  corner.y = Floor(place.y);
+  corner.right = place.x - static_cast<float>(corner.x);
+  corner.below = place.y - static_cast<float>(corner.y);
   return corner;
 }
 
