@@ -33,6 +33,16 @@ double Rise(const std::optional<Number>& before,
 
 }  // namespace
 
+FoundNoise NoiseWatch::JudgeLoader(NoiseCounters before, NoiseCounters after,
+                                   double elapsed_s, double cpu_s) {
+  before.process = {};
+  after.process = {};
+  // Not absent: then all that was busy would count as that of others.
+  before.process.cpu_s = 0;
+  after.process.cpu_s = cpu_s;
+  return Judge(before, after, elapsed_s);
+}
+
 FoundNoise NoiseWatch::Judge(const NoiseCounters& before,
                              const NoiseCounters& after, double elapsed_s,
                              double slow_share) {

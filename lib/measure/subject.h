@@ -106,6 +106,11 @@ class NoiseWatch {
   // which the core was slow for `slow_share`.
   FoundNoise Judge(const NoiseCounters& before, const NoiseCounters& after,
                    double elapsed_s, double slow_share = 0);
+  // The same for a run that used `cpu_s` in several threads and processes.
+  // Which of them waited for which is unknown; the effect of others and of a
+  // quota is known.
+  FoundNoise JudgeLoader(NoiseCounters before, NoiseCounters after,
+                         double elapsed_s, double cpu_s);
 
  private:
   const NoisePolicy policy_;

@@ -102,6 +102,15 @@ TEST_F(NoiseTest, MoreThanOneThread) {
   EXPECT_THAT(Judge(1, /*single_thread=*/false).warnings, IsEmpty());
 }
 
+// All four processors were busy with the loader's own processes.
+TEST_F(NoiseTest, ALoaderDoesNotDisturbItself) {
+  *after_.processors.busy_s += 2.9;
+  NoiseWatch watch{NoisePolicy(), false};
+  EXPECT_THAT(watch.JudgeLoader(before_, after_, 1, 3.9).warnings, IsEmpty());
+  EXPECT_THAT(watch.JudgeLoader(before_, after_, 1, 0.5).causes,
+              ElementsAre("load"));
+}
+
 TEST_F(NoiseTest, AClockBelowTheBestSeen) {
   NoiseWatch watch{NoisePolicy(), true};
   EXPECT_THAT(watch.Judge(before_, after_, 1).warnings, IsEmpty());

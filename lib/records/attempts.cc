@@ -79,6 +79,18 @@ std::string StartOf(const std::string& program) {
   return command == name ? ShellWord(program) : command;
 }
 
+std::string FlagOf(absl::Span<const std::string> command,
+                   absl::string_view flag) {
+  for (size_t i = 1; i < command.size(); ++i) {
+    if (!IsFlag(command[i], flag)) continue;
+    if (absl::StrContains(command[i], '=')) return ShellWord(command[i]);
+    if (i + 1 < command.size()) {
+      return ShellWord(absl::StrCat(command[i], "=", command[i + 1]));
+    }
+  }
+  return "";
+}
+
 std::vector<std::string> CommandAgain(absl::Span<const std::string> command,
                                       absl::Span<const Row* const> rows) {
   if (command.empty()) return {};

@@ -30,6 +30,11 @@ std::vector<std::string> DisturbancesAmong(
 // `feedrate` started has a path that nobody typed.
 std::string StartOf(const std::string& program);
 
+// A flag of a recorded command with its value, ready for a shell. Empty if it
+// was not given.
+std::string FlagOf(absl::Span<const std::string> command,
+                   absl::string_view flag);
+
 // The command of a run, to measure some of its rows again: limited to their
 // libraries and transforms if the run has a config, and without flags for where
 // rows go. The words are ready for a shell. Empty if `command` is.

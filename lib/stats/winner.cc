@@ -103,6 +103,7 @@ std::vector<Standing> Standings(absl::Span<const Contestant> contestants) {
     Standing& standing = standings[i];
     const double median = contestants[i].summary.median;
     int faster = 0;
+    bool may_be_slower = false;
     double nearest = 0;
     for (size_t j = 0; j < contestants.size(); ++j) {
       if (j == i || !CanCompete(contestants[j])) continue;
@@ -114,6 +115,9 @@ std::vector<Standing> Standings(absl::Span<const Contestant> contestants) {
         continue;
       }
       standing.tied = true;
+      // Its rank is unknown if one that looks faster cannot be judged.
+      may_be_slower = may_be_slower || (!HasEvidence(contestants[j]) &&
+                                        contestants[j].summary.median > median);
       const double distance =
           std::abs(std::log(contestants[j].summary.median / median));
       if (standing.rival >= 0 && distance >= nearest) continue;
@@ -123,7 +127,9 @@ std::vector<Standing> Standings(absl::Span<const Contestant> contestants) {
       standing.runs_needed = found.runs_needed;
     }
     if (standing.rivals == 0) continue;
-    if (HasEvidence(contestants[i])) standing.rank = 1 + faster;
+    if (HasEvidence(contestants[i]) && !may_be_slower) {
+      standing.rank = 1 + faster;
+    }
     standing.wins = !standing.tied && faster == 0;
   }
   return standings;

@@ -72,7 +72,8 @@ Separation Separate(const Contestant& a, const Contestant& b);
 // The place of one candidate among those that it can be compared with.
 struct Standing {
   // 1 + the number of candidates that are separate and faster. 0 if there is
-  // nothing to compare with, or if its own runs are too few or disturbed.
+  // nothing to compare with, or if its own runs, or those of a candidate with a
+  // higher median, are too few or disturbed.
   int rank = 0;
   // Not separate from at least one candidate of the same work.
   bool tied = false;

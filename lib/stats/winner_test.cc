@@ -87,6 +87,17 @@ TEST(StandingsTest, RanksWhatIsSeparateAndNamesTies) {
   EXPECT_TRUE(standings[4].tied);
 }
 
+// One that looks slowest is not the first because the others are unknown.
+TEST(StandingsTest, NoRankBelowOneThatCannotBeJudged) {
+  const Contestant slow = Of({10, 11, 12});
+  const std::vector<Standing> standings =
+      Standings({slow, Of({30}), Of({1, 1.1, 1.2})});
+  EXPECT_EQ(standings[0].rank, 0);
+  EXPECT_EQ(standings[1].rank, 0);
+  EXPECT_EQ(standings[2].rank, 0);
+  EXPECT_EQ(Standings({slow, Of({5})})[0].rank, 1);
+}
+
 TEST(StandingsTest, TheWinnerIsSeparateFromEveryRival) {
   const Contestant fast = Of({100, 102, 104});
   EXPECT_TRUE(Standings({Of({10, 11, 12}), fast, Of({5, 5.5, 6})})[1].wins);

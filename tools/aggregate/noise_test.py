@@ -114,7 +114,7 @@ class NoiseTest(harness.TestCase):
 
     def rerun(self, text, file):
         """Runs the command in `text`; returns the new rows."""
-        command = re.search(r"\$ (.* \| micro >> .*)", text)
+        command = re.search(r"\$ (.* \| micro --jobs=- >> .*)", text)
         self.assertIsNotNone(command, text)
         before = len(harness.read(file))
         done = shell(command[1])

@@ -190,16 +190,22 @@ def add_packages(environment):
     sys.path.append(str(folder))
 
 
-def import_loaders(libraries):
+def import_loaders(libraries, broken):
     """Imports the modules of loader jobs here, so that no job pays for
-    importing torch."""
+    importing torch. Those that cannot be imported go to `broken`."""
     from loaders import job, mixture
 
-    for name, library in libraries.items():
-        if hasattr(library, "MIXTURE"):
-            mixture.import_module(library)
-        else:
-            job.import_modules(library, name)
+    for name, library in list(libraries.items()):
+        try:
+            if hasattr(library, "MIXTURE"):
+                mixture.import_module(library)
+            else:
+                job.import_modules(library, name)
+        except Exception as error:
+            broken[name] = error
+            del libraries[name]
+    if not libraries:
+        raise next(iter(broken.values()))
 
 
 def load_libraries(flags):
@@ -268,7 +274,7 @@ def main():
 
         libraries, broken = load_libraries(flags)
         if flags.loader and not flags.subject:
-            import_loaders(libraries)
+            import_loaders(libraries, broken)
         import_s = time.perf_counter() - started
         versions = {n: library.version() for n, library in libraries.items()}
     except BaseException as error:

@@ -378,6 +378,27 @@ std::vector<AggregateResult> SplitByUnit(const AggregateResult& result) {
   return split;
 }
 
+std::vector<AggregateResult> SplitByMode(const AggregateResult& result) {
+  std::vector<AggregateResult> split;
+  std::map<std::string, size_t> places;
+  for (const Aggregate& aggregate : result.aggregates) {
+    std::string key;
+    for (const char* field : {"mode", "scope"}) {
+      const auto value = aggregate.by().find(field);
+      if (value != aggregate.by().end()) {
+        absl::StrAppend(&key, value->second, "\n");
+      }
+    }
+    const auto [place, is_new] = places.emplace(key, split.size());
+    if (is_new) split.emplace_back();
+    split[place->second].aggregates.push_back(aggregate);
+  }
+  if (split.size() < 2) return {result};
+  split.back().means = result.means;
+  split.back().harness = result.harness;
+  return split;
+}
+
 Grid PlainGrid(const AggregateResult& result,
                const std::vector<std::string>& by) {
   Grid grid;

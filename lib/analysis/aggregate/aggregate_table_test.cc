@@ -183,6 +183,23 @@ TEST(SplitByUnitTest, EachTableHasOneUnit) {
   EXPECT_EQ(parts[1].means.size(), 1u);
 }
 
+TEST(SplitByModeTest, EachTableHasOneModeAndScope) {
+  AggregateResult result = Four();
+  EXPECT_THAT(SplitByMode(result), SizeIs(1));
+  for (size_t i = 0; i < 4; ++i) {
+    (*result.aggregates[i].mutable_by())["mode"] = i == 2 ? "micro" : "train";
+    (*result.aggregates[i].mutable_by())["scope"] = i == 3 ? "e2e" : "step";
+  }
+  result.means.emplace_back();
+  const std::vector<AggregateResult> parts = SplitByMode(result);
+  ASSERT_THAT(parts, SizeIs(3));
+  EXPECT_THAT(parts[0].aggregates, SizeIs(2));
+  EXPECT_EQ(parts[1].aggregates[0].by().at("mode"), "micro");
+  EXPECT_EQ(parts[2].aggregates[0].by().at("scope"), "e2e");
+  EXPECT_THAT(parts[0].means, SizeIs(0));
+  EXPECT_THAT(parts[2].means, SizeIs(1));
+}
+
 TEST(PlainGridTest, WhatDidNotRunSaysWhy) {
   AggregateResult result;
   Aggregate& slow = result.aggregates.emplace_back();

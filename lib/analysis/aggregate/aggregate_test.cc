@@ -260,8 +260,8 @@ TEST(AggregateChoiceTest, WhatEndedOtherwiseIsKeptAndNeverAveraged) {
   // It never ran, so it does not know its version.
   rows.back().clear_library_version();
   AggregateOptions options = ByLibrary();
-  options.slow_marker = [](const std::string& scenario,
-                           const std::string& unit) {
+  options.slow_marker = [](const std::string& scenario, const std::string& unit,
+                           const std::string&) {
     return absl::StrCat("<=", scenario, " ", unit);
   };
   const auto result = Aggregated(options, rows);

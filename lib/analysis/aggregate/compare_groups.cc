@@ -165,7 +165,7 @@ Aggregate ToRecord(const Query& query, const std::vector<size_t>& by,
       out.set_slow_marker(
           options.slow_marker == nullptr
               ? "slow"
-              : options.slow_marker(group.scenario, group.unit));
+              : options.slow_marker(group.scenario, group.unit, key.second));
     }
   }
   if (group.summary.n > 0) {

@@ -1,6 +1,7 @@
 #include "lib/analysis/aggregate/run_aggregate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -147,14 +148,35 @@ const Catalogue* Policies::Load() {
   return catalogue_.has_value() ? &*catalogue_ : nullptr;
 }
 
+namespace {
+
+// Whether the reason of an early stop names a threshold that is not `usual`:
+// "from 0.004 s on it counts as slow".
+bool HasOtherThreshold(const std::string& reason, double usual) {
+  const size_t at = reason.rfind("from ");
+  double seconds = 0;
+  if (at == std::string::npos ||
+      !absl::SimpleAtod(absl::string_view(reason).substr(
+                            at + 5, reason.find(" s on") - at - 5),
+                        &seconds)) {
+    return false;
+  }
+  return std::abs(seconds / usual - 1) > 0.01;
+}
+
+}  // namespace
+
 std::string Policies::SlowMarker(const std::string& scenario,
-                                 const std::string& unit) {
+                                 const std::string& unit,
+                                 const std::string& reason) {
   const Catalogue* catalogue = Load();
   if (catalogue == nullptr) return "slow";
   const Scenario* found = catalogue->FindScenario(scenario);
   const MediaPolicy* media =
       catalogue->FindMedia(found == nullptr ? unit : found->media());
-  return media == nullptr ? "slow" : media->slow_marker();
+  const bool is_usual =
+      media != nullptr && !HasOtherThreshold(reason, media->slow_threshold_s());
+  return is_usual ? media->slow_marker() : "slow";
 }
 
 std::string Policies::ProgramFor(const std::string& scenario,
@@ -515,11 +537,20 @@ absl::StatusOr<std::string> Render(const AggregateRun& run,
     return RenderCsv(FullGrid(result, result.by));
   }
   std::string text;
-  const std::vector<AggregateResult> parts = SplitByUnit(result);
+  std::vector<AggregateResult> parts = SplitByUnit(result);
   if (run.format == "csv" && parts.size() > 1) {
     return absl::FailedPreconditionError(
         "--pivot: a CSV table has one unit, these rows have several; choose "
         "one with --where, such as --where='unit==\"image\"'");
+  }
+  if (run.pivot.empty()) {
+    std::vector<AggregateResult> smaller;
+    for (const AggregateResult& part : parts) {
+      for (AggregateResult& one : SplitByMode(part)) {
+        smaller.push_back(std::move(one));
+      }
+    }
+    parts = std::move(smaller);
   }
   for (const AggregateResult& part : parts) {
     Grid grid;
@@ -561,8 +592,9 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   RETURN_IF_ERROR(CheckChoices(run));
   Policies policies(run.configs_folder);
   run.options.slow_marker = [&](const std::string& scenario,
-                                const std::string& unit) {
-    return policies.SlowMarker(scenario, unit);
+                                const std::string& unit,
+                                const std::string& reason) {
+    return policies.SlowMarker(scenario, unit, reason);
   };
   run.options.complain = run.warn;
   ASSIGN_OR_RETURN(const std::unique_ptr<RowAggregator> aggregator,

@@ -10,9 +10,11 @@
 #include "gtest/gtest.h"
 #include "lib/analysis/aggregate/aggregate.h"
 #include "lib/analysis/rows/row_files.h"
+#include "lib/base/files.h"
 #include "lib/imports/albumentations.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
+#include "lib/records/record_io.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/summary.pb.h"
 #include "lib/stats/quantiles.h"
@@ -64,29 +66,60 @@ TEST(SortAggregatesTest, OtherKeysAreMistakes) {
 
 TEST(PoliciesTest, SlowMarkersAndPrograms) {
   Policies policies("configs");
-  EXPECT_EQ(policies.SlowMarker("image-rgb", ""), "<=20 img/s");
-  EXPECT_EQ(policies.SlowMarker("video-16f", "clip"), "<=0.5 vid/s");
-  EXPECT_EQ(policies.SlowMarker("unheard-of", "clip"), "<=0.5 vid/s");
-  EXPECT_EQ(policies.SlowMarker("unheard-of", "token"), "slow");
+  EXPECT_EQ(policies.SlowMarker("image-rgb", "", ""), "<=20 img/s");
+  EXPECT_EQ(policies.SlowMarker("video-16f", "clip", ""), "<=0.5 vid/s");
+  EXPECT_EQ(policies.SlowMarker("unheard-of", "clip", ""), "<=0.5 vid/s");
+  EXPECT_EQ(policies.SlowMarker("unheard-of", "token", ""), "slow");
+  // The marker is that of the policy's threshold.
+  EXPECT_EQ(policies.SlowMarker("image-rgb", "image",
+                                "0.1 s per image over 10 in the preflight; "
+                                "from 0.05 s on it counts as slow"),
+            "<=20 img/s");
+  EXPECT_EQ(policies.SlowMarker("image-rgb", "image",
+                                "0.006 s per image over 10 in the preflight; "
+                                "from 0.004 s on it counts as slow"),
+            "slow");
   EXPECT_EQ(policies.ProgramFor("image-rgb", "micro"), "micro");
   EXPECT_EQ(policies.ProgramFor("video-16f", "pipeline"), "video");
 }
 
 TEST(PoliciesTest, NoPolicyIsNoMistake) {
   Policies policies("no/such/folder");
-  EXPECT_EQ(policies.SlowMarker("image-rgb", "image"), "slow");
+  EXPECT_EQ(policies.SlowMarker("image-rgb", "image", ""), "slow");
   EXPECT_EQ(policies.ProgramFor("image-rgb", "micro"), "micro");
 }
 
 TEST(RerunCommandTest, CanBeCopiedIntoAShell) {
   EXPECT_EQ(RerunCommand("aggregate --rerun_noisy", {"a b.jsonl"}, "micro"),
-            "$ aggregate --rerun_noisy 'a b.jsonl' | micro >> 'a b.jsonl'");
+            "$ aggregate --rerun_noisy 'a b.jsonl' | micro --jobs=- >> "
+            "'a b.jsonl'");
   const std::string folder = ::testing::TempDir();
   EXPECT_THAT(RerunCommand("aggregate", {folder}, "video"),
               HasSubstr("again.jsonl"));
   EXPECT_THAT(RerunCommand("aggregate", {"-"}, "video"),
               HasSubstr("save the rows as rows.jsonl, then $ aggregate "
-                        "rows.jsonl | video >> rows.jsonl"));
+                        "rows.jsonl | video --jobs=- >> rows.jsonl"));
+}
+
+// A row names its data set, not where it is.
+TEST(RerunCommandTest, HasTheFolderOfTheRuns) {
+  const std::string file = JoinPath(::testing::TempDir(), "with_data.jsonl");
+  std::string records;
+  const auto add = [&](const std::string& program, const std::string& flag) {
+    feedrate::Run run;
+    run.add_command("bin/" + program);
+    run.add_command(flag);
+    AppendRecord(run, &records);
+    ASSERT_TRUE(WriteFileAtomically(file, records).ok());
+  };
+  add("micro", "--dataset=my photos");
+  add("pipeline", "--dataset=elsewhere");
+  EXPECT_THAT(RerunCommand("aggregate", {file}, "micro"),
+              HasSubstr("| micro --jobs=- '--dataset=my photos' >> "));
+  // Not if there are several.
+  add("micro", "--dataset=others");
+  EXPECT_THAT(RerunCommand("aggregate", {file}, "micro"),
+              HasSubstr("| micro --jobs=- >> "));
 }
 
 class RunsNeededTest : public ::testing::Test {

@@ -182,6 +182,12 @@ DocumentTable FindingsOf(const std::vector<Setting>& settings,
     std::vector<std::string> means;
     if (speed_ups.has_value()) {
       for (const LibrarySpeedUps& library : speed_ups->libraries) {
+        if (library.lines.size() == 2) {
+          means.push_back(
+              absl::StrCat(library.library,
+                           ": no mean of 2 lines; three show its interval"));
+          continue;
+        }
         means.push_back(
             absl::StrCat(library.library, " ",
                          library.is_separate ? RatioText(library.mean) : "tied",

@@ -318,7 +318,8 @@ absl::optional<Figure> ForestOf(const Setting& setting,
       row.hover = line.hover;
       plot.rows.push_back(std::move(row));
     }
-    if (library.lines.size() > 1) {
+    // One is no mean, and two have no interval.
+    if (library.lines.size() > 2) {
       ForestRow mean;
       mean.label = absl::StrCat("mean of ", library.lines.size());
       mean.ratio = library.mean;

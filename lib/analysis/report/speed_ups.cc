@@ -43,21 +43,16 @@ absl::optional<size_t> ReferenceColumn(const Setting& setting,
 
 void AddMean(LibrarySpeedUps* library) {
   std::vector<double> ratios;
-  int faster = 0;
-  int slower = 0;
   for (const LineSpeedUp& line : library->lines) {
     ratios.push_back(line.ratio.value);
-    if (line.tied.empty()) ++(line.ratio.value > 1 ? faster : slower);
   }
   Estimate& mean = library->mean;
   mean.value = GeometricMean(ratios);
   mean.whiskers = ratios.size() == 1
                       ? library->lines[0].ratio.whiskers
                       : WhiskersOf(GeometricMeanInterval(ratios));
-  library->is_separate =
-      mean.whiskers.has_value()
-          ? mean.whiskers->low > 1 || mean.whiskers->high < 1
-          : std::max(faster, slower) == static_cast<int>(ratios.size());
+  library->is_separate = mean.whiskers.has_value() &&
+                         (mean.whiskers->low > 1 || mean.whiskers->high < 1);
 }
 
 }  // namespace

@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -22,6 +24,10 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/records/attempts.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/json.h"
+#include "lib/records/record_io.h"
 
 namespace feedrate {
 namespace {
@@ -257,6 +263,37 @@ absl::StatusOr<std::vector<std::string>> ExpandPaths(
   return expanded;
 }
 
+namespace {
+
+// The --dataset that all runs of `program` in the files had, else nothing: a
+// row names its data set, not where it is.
+std::string DatasetFlag(const std::vector<std::string>& paths,
+                        const std::string& program) {
+  const absl::StatusOr<std::vector<std::string>> files =
+      ExpandPaths(paths, {".jsonl"});
+  if (!files.ok()) return "";
+  std::set<std::string> flags;
+  Run run;
+  RecordReader records(
+      [&](absl::string_view record, JsonReader& json) -> absl::Status {
+        if (record != "run") return absl::OkStatus();
+        RETURN_IF_ERROR(json.Read(&run));
+        const std::vector<std::string> command(run.command().begin(),
+                                               run.command().end());
+        if (!command.empty() && absl::EndsWith(command[0], program)) {
+          flags.insert(FlagOf(command, "dataset"));
+        }
+        return absl::OkStatus();
+      },
+      [](const std::string&) {});
+  for (const std::string& file : *files) {
+    if (!IsFile(file) || !records.ReadFile(file).ok()) return "";
+  }
+  return flags.size() == 1 ? *flags.begin() : "";
+}
+
+}  // namespace
+
 std::string RerunCommand(const std::string& reader,
                          const std::vector<std::string>& paths,
                          const std::string& runner) {
@@ -268,8 +305,10 @@ std::string RerunCommand(const std::string& reader,
     absl::StrAppend(&command, " ", ShellWord(path));
     out = IsFolder(path) ? JoinPath(path, "again.jsonl") : path;
   }
+  const std::string dataset = is_stdin ? "" : DatasetFlag(paths, runner);
   return absl::StrCat(is_stdin ? "save the rows as rows.jsonl, then " : "",
-                      "$ ", command, " | ", ProgramCommand(runner), " >> ",
+                      "$ ", command, " | ", ProgramCommand(runner), " --jobs=-",
+                      dataset.empty() ? "" : " ", dataset, " >> ",
                       ShellWord(out));
 }
 

@@ -1,5 +1,6 @@
 #include "lib/runner/core/workers.h"
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -204,7 +205,24 @@ absl::Status ServerPool::SetCommand(const Key& key, Entry* entry) const {
   return absl::OkStatus();
 }
 
+namespace {
+
+// Whether the library exists for this processor.
+absl::Status CheckMachine(const Library* library) {
+  utsname names;
+  if (library == nullptr || !library->has_only_machine() ||
+      uname(&names) != 0 || library->only_machine() == names.machine) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(
+      absl::StrCat(library->name(), ": its packages exist only for ",
+                   library->only_machine(), ", not for ", names.machine));
+}
+
+}  // namespace
+
 absl::Status ServerPool::Add(const Job& job) {
+  RETURN_IF_ERROR(CheckMachine(catalogue_.FindLibrary(job.library())));
   const Key key = KeyOf(job);
   Entry entry = {{}, !job.env_group().empty(), {}, nullptr, {}};
   const auto known = entries_.find(key);

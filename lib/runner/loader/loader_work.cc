@@ -516,10 +516,10 @@ absl::Status LoaderWork::Measure(int run_index, Row* row) {
   TreeWatch memory(static_cast<pid_t>(child_->server_pid()),
                    static_cast<pid_t>(child_->pid()), HalfOfEpoch());
   const std::unique_ptr<GpuWatch> gpu = WatchGpu(job_);
-  NoiseCounters before = subject_->Count();
+  const NoiseCounters before = subject_->Count();
   ASSIGN_OR_RETURN(const std::vector<EpochReply> epochs,
                    RunEpochs(SeedOfRun(job_, run_index), &cache, &read));
-  NoiseCounters after = subject_->Count();
+  const NoiseCounters after = subject_->Count();
   const std::optional<int64_t> peak_bytes = memory.Stop();
   SetEpochs(epochs, spec_, UsableProcessors(), options_.consumer_s, row);
   SetStorage(epochs, spec_, one_connection_mb_per_s_, row);
@@ -530,13 +530,9 @@ absl::Status LoaderWork::Measure(int run_index, Row* row) {
   }
   if (gpu != nullptr) SetGpuUsage(gpu->Stop(), row);
   SetEnergy(EnergyBetween(before.energy, after.energy), row);
-  // Which of a loader's own processes and threads waited for which is unknown.
-  // The effect of other processes and of a quota is known.
-  before.process = {};
-  after.process = {};
-  before.process.cpu_s = 0;
-  after.process.cpu_s = row->loader().cpu_s();
-  SetNoise(context_.noise->Judge(before, after, row->elapsed_s()), row);
+  SetNoise(context_.noise->JudgeLoader(before, after, row->elapsed_s(),
+                                       row->loader().cpu_s()),
+           row);
   const LoaderPolicy& policy = context_.catalogue.policy().loader();
   if (row->loader().has_consumer_utilisation() &&
       row->loader().batches() >= policy.utilisation_batches()) {

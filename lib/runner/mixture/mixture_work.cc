@@ -237,10 +237,10 @@ absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
   const pid_t pid = static_cast<pid_t>(child_->pid());
   const std::optional<ReadBytes> read_before = TreeReadBytes(Root(), pid);
   TreeWatch memory(static_cast<pid_t>(child_->server_pid()), pid, kFirstLookS);
-  NoiseCounters before = subject_->Count();
+  const NoiseCounters before = subject_->Count();
   ASSIGN_OR_RETURN(const EpochReply reply,
                    RunEpoch(SeedOfRun(job_, run_index)));
-  NoiseCounters after = subject_->Count();
+  const NoiseCounters after = subject_->Count();
   const std::optional<int64_t> peak_bytes = memory.Stop();
   const std::optional<ReadBytes> read_after = TreeReadBytes(Root(), pid);
   if (read_before.has_value() && read_after.has_value()) {
@@ -254,11 +254,9 @@ absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
   row->mutable_mixture()->set_label(job_.label());
   row->mutable_mixture()->set_note(job_.note());
   SetEnergy(EnergyBetween(before.energy, after.energy), row);
-  // As for any loader: only the effect of other processes is known.
-  before.process = {};
-  after.process = {};
-  after.process.cpu_s = reply.cpu_s();
-  SetNoise(context_.noise->Judge(before, after, reply.elapsed_s()), row);
+  SetNoise(context_.noise->JudgeLoader(before, after, reply.elapsed_s(),
+                                       reply.cpu_s()),
+           row);
   if (peak_bytes.has_value()) row->set_rss_peak_bytes(*peak_bytes);
   RETURN_IF_ERROR(WriteBatches(run_index, &batches));
   RETURN_IF_ERROR(TearDown(row));

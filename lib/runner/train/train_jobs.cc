@@ -58,6 +58,17 @@ Reader Whole(int64_t low, T* field) {
   };
 }
 
+// Like Whole, with the other choice of the flag.
+template <typename T>
+Reader WorldSize(T* field) {
+  return [field](const std::string& name, const std::string& value) {
+    const absl::Status status = Whole(1, field)(name, value);
+    if (status.ok()) return status;
+    return absl::InvalidArgumentError(
+        absl::StrCat(status.message(), " and not -1"));
+  };
+}
+
 Reader OneOf(std::vector<std::string> choices, std::string* field) {
   return [choices, field](const std::string& name, const std::string& value) {
     RETURN_IF_ERROR(CheckChoice(absl::StrCat("--", name), value, choices));
@@ -117,7 +128,7 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
       {"samples", Whole(1, &ignored_number)},
       {"threads", Whole(1, &ignored_number)},
       {"bucket_bytes", Whole(1, &ignored_number)},
-      {"world_size", Whole(1, &s->world_size)},
+      {"world_size", WorldSize(&s->world_size)},
       {"optimizer_in_step", Truth(&s->optimizer_in_step)},
       {"graphs", Truth(&s->graphs)},
       {"engine", OneOf({"fused", "eager", kCompileEngine}, &s->engine)},

@@ -90,10 +90,15 @@ std::string EngineOf(const Row& row) {
 std::string NameOf(const Row& row) {
   const Train& train = row.train();
   const std::string engine = EngineOf(row);
-  return absl::StrCat(row.library(), " ",
-                      engine.empty() ? train.model() : engine, " ",
-                      train.precision(), " batch ", row.batch_size(),
-                      row.scope() == "e2e" ? " loader " + train.loader() : "");
+  return absl::StrCat(
+      row.library(), " ", engine.empty() ? train.model() : engine, " ",
+      train.precision(), " batch ", row.batch_size(),
+      row.scope() == "e2e" ? " loader " + train.loader() : "",
+      train.world_size() > 1
+          ? absl::StrCat(" on ", train.world_size(), " processes")
+          : "",
+      row.run_index() > 0 ? absl::StrCat(", run ", row.run_index() + 1, ",")
+                          : "");
 }
 
 std::vector<const Row*> OkRows(const std::vector<Row>& rows) {

@@ -152,6 +152,11 @@ TEST(ConclusionTest, NamesTheLargestPartAndItsKernel) {
   EXPECT_EQ(Conclusion(row),
             "feedrate vit5_small fp32 batch 8 is compute-bound: backward is "
             "83.2% of the step, 9.5 times forward");
+  Row other = row;
+  other.set_run_index(1);
+  other.mutable_train()->set_world_size(2);
+  EXPECT_THAT(Conclusion(other),
+              HasSubstr("batch 8 on 2 processes, run 2, is compute-bound"));
   Train& train = *row.mutable_train();
   *train.add_kernels() = Kernel("forward", "aten::addmm", "1x1", 9, 0.9);
   *train.add_kernels() = Kernel("backward", "aten::mm", "2x2", 2, 0.4);

@@ -92,6 +92,26 @@ def torchvision_rows(byte_images, float_images):
     )
 
 
+def resized_rows(photos):
+    """Yields (name, call): windows that differ cannot be one batch."""
+    flip = v2.RandomHorizontalFlip()
+    normalise = v2.Compose(
+        [v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
+    )
+    for antialias in (False, True):
+        crop = v2.RandomResizedCrop(224, antialias=antialias)
+
+        def call(crop=crop):
+            made = torch.stack([flip(crop(photo)) for photo in photos])
+            return normalise(made)
+
+        yield (
+            "torchvision per sample: resized crop"
+            + (" antialias" if antialias else ""),
+            call,
+        )
+
+
 def kornia_rows(byte_images, float_images):
     """Yields (name, call); Kornia draws for each image of a batch."""
     for draws_on in ("cpu", "cuda"):
@@ -160,12 +180,16 @@ def main():
     shape = (args.batch, 3, 256, 256)
     byte_images = torch.randint(0, 256, shape, dtype=torch.uint8, device="cuda")
     float_images = byte_images.float() / 255
+    photos = torch.randint(
+        0, 256, (args.batch, 3, 375, 500), dtype=torch.uint8, device="cuda"
+    )
     print(f"{'images/s, L2 cold':52} {'':10}")
     with torch.no_grad():
         for rows in (torchvision_rows, kornia_rows):
             print_rows(
                 rows(byte_images, float_images), args.batch, args.samples
             )
+        print_rows(resized_rows(photos), args.batch, args.samples)
 
 
 if __name__ == "__main__":
