@@ -104,6 +104,10 @@ refuses 1 "would mix machine_profile" $by "$ROWS" "$tmp/other.jsonl"
   2>&1 || fail "--mix is not enough"
 refuses 1 'did you mean "library"' --by=librery "$ROWS"
 refuses 1 "--where: column 1: unknown field" --where='statsu=="ok"' "$ROWS"
+refuses 1 'unknown field "warnings.noissy"; did you mean "noisy"' \
+  --where='!warnings.noissy' "$ROWS"
+refuses 1 '--by: no row has settings.prefetchh' \
+  --by=library,transform,settings.prefetchh "$ROWS"
 refuses 5 "--where leaves none" --where='library=="none"' "$ROWS"
 refuses 1 'did you mean "latex"' --format=latx "$ROWS"
 refuses 1 '--color: "alway" is unknown; did you mean "always"' --color=alway "$ROWS"

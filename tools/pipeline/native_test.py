@@ -153,7 +153,7 @@ class NativeTest(harness.TestCase):
         )
         self.assertEqual(len(self.check_rows(run, 1)), 4)
         self.assertIn("highest median: ", run.stderr)
-        self.assertIn("smallest within 3% of it: ", run.stderr)
+        self.assertIn("smallest with a median within 3% of it: ", run.stderr)
         # One run per setting supports advice only if the smallest was fastest.
         self.assertRegex(run.stderr, "  (Use|No advice:) workers=")
 
@@ -186,7 +186,7 @@ class NativeTest(harness.TestCase):
                     loader["bytes_in"], 0.5 * row["dataset"]["bytes"], container
                 )
                 self.assertRegex(run.stderr, rf"\n{container} +native +[0-9]")
-        self.assertIn("/ native on files", run.stderr)
+        self.assertIn("/ native files", run.stderr)
         verified = Run(RGB, *flags, "--verify")
         for container in CONTAINERS:
             self.assertRegex(

@@ -586,6 +586,23 @@ void WarnOf(const AggregateRun& run, const AggregateResult& result) {
   }
 }
 
+// Whatever name a setting has, some row should have it.
+absl::Status CheckSettings(const AggregateResult& result) {
+  for (const std::string& field : result.by) {
+    if (!absl::StartsWith(field, "settings.")) continue;
+    bool is_known = false;
+    for (const Aggregate& aggregate : result.aggregates) {
+      const std::string value = ValueOf(aggregate, field);
+      is_known = is_known || (!value.empty() && value != "-");
+    }
+    if (!is_known) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--by: no row has ", field, "; --by=settings shows which there are"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
@@ -619,6 +636,7 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
                                              Counted(result.rows, "row")));
     return AggregateAnswer{"", ExitCode::kInvalid};
   }
+  RETURN_IF_ERROR(CheckSettings(result));
   if (run.rerun_noisy) return AggregateAnswer{RerunText(run, jobs)};
   if (run.runs_needed) return AggregateAnswer{JobsText(run, result, jobs)};
   RETURN_IF_ERROR(SortAggregates(run.sort, result.by, &result.aggregates));

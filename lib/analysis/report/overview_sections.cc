@@ -49,7 +49,8 @@ Counts CountsOf(const std::vector<ReportCell>& cells) {
     const Row& row = cell.example;
     if (row.library() == kNullLibrary) continue;
     ++counts.cells;
-    counts.libraries.insert(row.library());
+    // Plain commands of a duel have none.
+    if (!row.library().empty()) counts.libraries.insert(row.library());
     if (!row.transform().empty()) counts.transforms.insert(row.transform());
     counts.machines.insert(row.machine_profile());
     counts.stopped += cell.status == "early_stopped" ? 1 : 0;
@@ -297,7 +298,6 @@ Section SummarySection(const ReportInput& input,
         Paragraph{"There are no rows, only what the gate said of some."});
   } else {
     section.blocks.emplace_back(NumbersOf(counts));
-    // Plain commands of a duel have no library.
     const std::string libraries = absl::StrJoin(counts.libraries, ", ");
     section.blocks.emplace_back(Paragraph{
         absl::StrCat("What: ", Counted(input.rows.size(), "row"),

@@ -233,6 +233,16 @@ absl::StatusOr<Field> Whole(Field field, const FieldDescriptor* found);
 absl::StatusOr<Field> InPart(Field field, const FieldDescriptor* outer,
                              absl::string_view rest) {
   if (rest.empty()) return Unknown(field.name);
+  if (outer->name() == "warnings") {
+    // Those of row.proto. Rows without a warning are no reason to doubt a name.
+    static const auto* const kWarnings = new std::vector<std::string>{
+        "noisy", "throttled", "migrated", "contended", "multithreaded", "noop"};
+    if (std::find(kWarnings->begin(), kWarnings->end(), rest) ==
+        kWarnings->end()) {
+      return absl::NotFoundError(absl::StrCat(
+          "unknown field \"", field.name, "\"", DidYouMean(rest, *kWarnings)));
+    }
+  }
   if (IsTextList(outer)) {
     field.item = std::string(rest);
     field.type = FieldType::kTruth;

@@ -328,11 +328,11 @@ std::string TextOf(const Group& group, const std::vector<Point>& points) {
       smallest = &point;
     }
   }
-  std::string text =
-      absl::StrCat(group.name, "\n  highest median: ", namer.Of(best), ": ",
-                   ThroughputText(best),
-                   "\n  smallest within 3% of it: ", namer.Of(*smallest), ": ",
-                   ThroughputText(*smallest), "\n", GainsText(points, best));
+  std::string text = absl::StrCat(
+      group.name, "\n  highest median: ", namer.Of(best), ": ",
+      ThroughputText(best),
+      "\n  smallest with a median within 3% of it: ", namer.Of(*smallest), ": ",
+      ThroughputText(*smallest), "\n", GainsText(points, best));
   const auto& interval = smallest->runs.summary.interval;
   if (smallest != &best &&
       (!interval || interval->low < kGoodEnough * best.throughput())) {
@@ -501,11 +501,11 @@ std::vector<std::string> ContainerCells(const std::string& container,
 
 std::string TextOf(const ContainerGroup& group) {
   const Align right = Align::kRight;
-  Table table({"container", "loader", "images/s [95%]",
-               "/ native on files [95%]", "first batch s", "PSS MB", "size MB",
-               "read MB per epoch", "random item ms"},
-              {Align::kLeft, Align::kLeft, right, right, right, right, right,
-               right, right});
+  Table table(
+      {"container", "loader", "images/s [95%]", "/ native files [95%]",
+       "first batch s", "PSS MB", "size MB", "read MB/epoch", "random ms"},
+      {Align::kLeft, Align::kLeft, right, right, right, right, right, right,
+       right});
   const auto base = group.cells.find({0, "native"});
   for (const auto& [key, runs] : group.cells) {
     table.AddRow(

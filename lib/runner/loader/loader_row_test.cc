@@ -508,7 +508,8 @@ TEST(SweepSummaryTest, NamesTheBestAndTheSmallestThatWillDo) {
       text,
       AllOf(
           HasSubstr("highest median: workers=4, prefetch=2: 1000 images/s [99"),
-          HasSubstr("smallest within 3% of it: workers=2, prefetch=2: 980"),
+          HasSubstr("smallest with a median within 3% of it: workers=2, "
+                    "prefetch=2: 980"),
           HasSubstr("each worker adds: 1 to 2: +480, 2 to 4: +10"),
           HasSubstr("Use workers=2, prefetch=2: 98% of the highest"),
           Not(HasSubstr("batch_size"))));
