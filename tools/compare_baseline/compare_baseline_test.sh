@@ -192,7 +192,9 @@ terminal() {
 }
 terminal --current=slow.jsonl --baselines=b >out
 expect_eq 'exit on a terminal' $? 3
-grep -q '(items/s) of the stored baseline' out && grep -q '80.00  -20.0% worse' out || fail "no table on a terminal: $(cat out)"
+for text in '(items/s) of the stored baseline' '80.00  -20.0% worse'; do
+  grep -qF -- "$text" out || fail "no table on a terminal: $(cat out)"
+done
 terminal --current=slow.jsonl --baselines=b --format=jsonl >out
 grep -q '"scope":"suite"' out || fail "no records when asked for"
 exits 3 '"scope":"suite"' --current=slow.jsonl --baselines=b
