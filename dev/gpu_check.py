@@ -19,6 +19,8 @@ gpu_check.py ways FOLDER             exit 3 unless trainings of `ways` are what
 gpu_check.py paper FOLDER            Markdown of the rows paper_*.jsonl in the
                                      folder, beside paper_*.plan; exit 3 if
                                      planned rows are missing or failed
+gpu_check.py pynv FILE...            clips per second of PyNvVideoCodec, as
+                                     nvdec_check times them
 """
 
 import csv
@@ -33,6 +35,7 @@ import statistics
 import struct
 import subprocess
 import sys
+import time
 import zipfile
 import zlib
 
@@ -510,6 +513,48 @@ def paper(folder):
     return problems if rows else ["no rows"]
 
 
+def time_pynv(*files):
+    """Clips of 16 frames as RGB on the GPU; opening the file counts. Decoders
+    are used again."""
+    # Not at the top: only this needs them.
+    import PyNvVideoCodec
+    import torch
+
+    rgb = PyNvVideoCodec.OutputColorType.RGB
+
+    def read(decoder, rule, item):
+        frames = len(decoder)
+        if rule == "uniform":
+            step = (frames - 1) / 15
+            wanted = [round(i * step) for i in range(16)]
+        else:
+            first = random.Random(item).randrange(frames - 15)
+            wanted = list(range(first, first + 16))
+        got = decoder.get_batch_frames_by_index(wanted)
+        torch.cuda.synchronize()
+        if len(got) != 16:
+            raise ValueError(f"{len(got)} frames, not 16")
+
+    for file in files:
+        for rule in ("uniform", "consecutive"):
+            name = f"{pathlib.Path(file).name:18} {rule:11}"
+            try:
+                decoder = PyNvVideoCodec.SimpleDecoder(
+                    file, output_color_type=rgb
+                )
+                read(decoder, rule, -1)
+                start = time.perf_counter()
+                for item in range(20):
+                    decoder.reconfigure_decoder(file)
+                    read(decoder, rule, item)
+                seconds = time.perf_counter() - start
+            except Exception as error:
+                reason = re.sub(r"\s+", " ", str(error))
+                print(f"{name} {type(error).__name__}: {reason}")
+                continue
+            print(f"{name} {20 / seconds:.0f} clips per second", flush=True)
+
+
 def main(arguments):
     command, path, *rest = arguments
     if command == "environment":
@@ -519,6 +564,9 @@ def main(arguments):
         return 0
     if command == "images":
         make_images(path, int(rest[0]))
+        return 0
+    if command == "pynv":
+        time_pynv(path, *rest)
         return 0
     if command == "table":
         show(read_rows(path))

@@ -7,9 +7,10 @@
 #
 # Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test, module,
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
-# of these if none is named. Seven more run only if they are named: `blur`
+# of these if none is named. Eight more run only if they are named: `blur`
 # (kernels that exist twice), `ways` (trainings), `files` (training from
-# files), `paper`, `compiled` (Kornia of env_set current as it is and under
+# files), `codecs` (the files in the folder VIDEOS, by default videos/, by NVDEC
+# and by PyNvVideoCodec), `paper`, `compiled` (Kornia of env_set current as it is and under
 # torch.compile), `cvcuda` and `dali` (rows of CV-CUDA and DALI); the last three
 # need wheels in WHEELS, by default wheels/; with DUEL_S=N, `dali` also runs
 # gpu_duel_dali.py for N seconds, with feedrate.Loader as a third side. `paper`
@@ -312,6 +313,22 @@ video() {
     --scope="$scope" --workers=2 --batch_size=4 --skip_missing
   check "video_pipeline: rows" "$python" gpu_check.py clips \
     rows/video_pipeline.jsonl
+}
+
+# Videos that our FFmpeg cannot encode, such as HEVC, VP9 and AV1.
+codecs() {
+  local videos=("${VIDEOS:-videos}"/*) wheel packages=cache/pynv
+  title "videos of ${VIDEOS:-videos}: frames of NVDEC against those of the CPU"
+  check "nvdec_check of files" bin/nvdec_check "${videos[@]}"
+  title "the same by PyNvVideoCodec"
+  wheel="$(echo "$wheels"/pynvvideocodec*.whl)"
+  if [[ ! -e "$wheel" ]]; then
+    echo "left out: no $wheels/pynvvideocodec*.whl"
+    return
+  fi
+  "$python" -m zipfile -e "$wheel" "$packages"
+  check pynv env PYTHONPATH="$packages" "$python" gpu_check.py pynv \
+    "${videos[@]}"
 }
 
 nvdec_sanitizer() {

@@ -30,7 +30,12 @@ COLUMNS = ["loader", "images/s", "ours / it", "95%", "MB", *AUDITED]
 
 def run(flags, output, *more):
     """The records of a run of pipeline, and what it printed."""
-    command = [PIPELINE, f"--config={ROOT}/configs/loaders.textproto"]
+    command = [
+        PIPELINE,
+        f"--config={ROOT}/configs/loaders.textproto",
+        # Not all exist for every processor, or are installed.
+        "--skip_missing",
+    ]
     if flags.libraries:
         command.append(f"--libraries={flags.libraries}")
     if flags.num_items:

@@ -3,7 +3,7 @@
 // number of decoder sessions. Used by gpu_check.sh, and with sanitizers, which
 // need a single process.
 //
-//   nvdec_check [--videos=N] [--timed=N]
+//   nvdec_check [--videos=N] [--timed=N] [FILE...]
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -44,16 +44,18 @@ constexpr int kClipLength = 16;
 constexpr double kMinPsnrDb = 40;
 
 struct Kind {
-  const char* name;
+  std::string name;
   // True if decoders must agree bit by bit: H.264 and similar formats are
   // exact, MPEG-4's cosine transform is not.
   bool exact;
   EncodeOptions options;
+  // Instead of what the options make.
+  std::string file;
 };
 
 std::vector<Kind> Kinds() {
-  Kind mpeg4{"mpeg4 avi", false, {}};
-  Kind h264{"h264 mp4", true, {}};
+  Kind mpeg4{"mpeg4 avi", false, {}, ""};
+  Kind h264{"h264 mp4", true, {}, ""};
   h264.options.container = "mp4";
   h264.options.codec = "libx264";
   h264.options.key_interval = 50;
@@ -175,15 +177,19 @@ void PrintCounts(const NvdecCounts& before, const NvdecCounts& now) {
 
 // Returns false if the frames differ from the CPU's.
 absl::StatusOr<bool> CheckKind(const Kind& kind, NvdecReader* reader) {
-  const std::string path = absl::StrCat("nvdec_check.", kind.options.container);
+  const std::string made = absl::StrCat("nvdec_check.", kind.options.container);
+  const std::string path = kind.file.empty() ? made : kind.file;
   DeviceBlock device;
   Difference difference;
   const NvdecCounts counts = reader->counts();
   const int64_t engine = reader->engine_frames();
   const int64_t cpu = reader->cpu_frames();
-  for (int video = 0; video < FLAGS_videos; ++video) {
-    ASSIGN_OR_RETURN(const std::string file, EncodeVideo(kind.options, video));
-    RETURN_IF_ERROR(WriteFileAtomically(path, file));
+  for (int video = 0; video < (kind.file.empty() ? FLAGS_videos : 1); ++video) {
+    if (kind.file.empty()) {
+      ASSIGN_OR_RETURN(const std::string file,
+                       EncodeVideo(kind.options, video));
+      RETURN_IF_ERROR(WriteFileAtomically(made, file));
+    }
     for (const ClipRule rule : {ClipRule::kUniform, ClipRule::kConsecutive}) {
       RETURN_IF_ERROR(Compare(path, rule, reader, &device, &difference));
     }
@@ -194,7 +200,7 @@ absl::StatusOr<bool> CheckKind(const Kind& kind, NvdecReader* reader) {
                    TimeOf(path, ClipRule::kUniform, reader, &device));
   ASSIGN_OR_RETURN(const ClipTime consecutive,
                    TimeOf(path, ClipRule::kConsecutive, reader, &device));
-  std::remove(path.c_str());
+  if (kind.file.empty()) std::remove(made.c_str());
   const bool good =
       kind.exact ? difference.most == 0 : difference.psnr_db() >= kMinPsnrDb;
   absl::PrintF(
@@ -217,19 +223,21 @@ ToolInfo Info() {
   ToolInfo info;
   info.name = "nvdec_check";
   info.summary = "compare frames decoded by NVDEC with those of the CPU";
-  info.usage = "[--videos=N] [--timed=N]";
+  info.usage = "[--videos=N] [--timed=N] [FILE...]";
   info.description =
-      "Encodes videos, decodes clips of them on the GPU and on the CPU, and\n"
-      "prints how much the frames differ, clips per second, and how many\n"
-      "NVDEC decoders were created.\n"
+      "Encodes videos, or takes the named files, decodes clips of them on\n"
+      "the GPU and on the CPU, and prints how much the frames differ, clips\n"
+      "per second, and how many NVDEC decoders were created. Frames of named\n"
+      "files must be the same to the bit.\n"
       "Exit 3: the frames are not the same; 4: there is no NVDEC engine, with\n"
       "the reason.";
-  info.examples = {"nvdec_check --videos=1"};
+  info.examples = {"nvdec_check --videos=1", "nvdec_check hevc.mp4 av1.mp4"};
+  info.takes_arguments = true;
   info.flag_files = {"lib/loader/nvdec/nvdec_check.cc"};
   return info;
 }
 
-absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& files) {
   const absl::StatusOr<CudaStream> stream = CudaStream::Create();
   absl::StatusOr<std::unique_ptr<NvdecReader>> reader =
       stream.ok() ? NvdecReader::Create(stream->get()) : stream.status();
@@ -238,7 +246,12 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
     return ExitCode::kCannotTell;
   }
   bool good = true;
-  for (const Kind& kind : Kinds()) {
+  std::vector<Kind> kinds;
+  for (const std::string& file : files) {
+    kinds.push_back({BaseName(file), true, {}, file});
+  }
+  if (files.empty()) kinds = Kinds();
+  for (const Kind& kind : kinds) {
     const absl::StatusOr<bool> same = CheckKind(kind, reader->get());
     if (!same.ok()) {
       absl::PrintF("FAILED %-18s %s\n", kind.name, same.status().ToString());

@@ -165,13 +165,8 @@ __device__ __forceinline__ Taps ColumnTaps(const Resized& from, int column) {
                        from.window.width);
 }
 
-// Rows of a window in shared memory, as wide as a part of the output, in
-// planes, in kWhole-ths of a level.
-struct Sums {
-  float* values;
-  int first;  // Row of the window that is first there.
-  int rows;
-};
+// Sums are rows of a window in shared memory, as wide as a part of the output,
+// in planes, in kWhole-ths of a level.
 
 // What a thread needs to make a column of sums. With kQuads, all taps are among
 // 4 * kQuads pixels from `at` on; with 0 there may be any number of them.

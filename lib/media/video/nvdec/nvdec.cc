@@ -26,7 +26,8 @@ constexpr int kLate = 2;
 constexpr int kFailed = 0;
 constexpr int kDone = 1;
 
-// NumCodecs means that the engine does not support it.
+// NumCodecs means that the CPU decodes it: engines lack it or, for VP8 and VP9,
+// which code pictures that are not shown, the parser does not tell all frames.
 cudaVideoCodec CodecOf(AVCodecID codec) {
   switch (codec) {
     case AV_CODEC_ID_H264:
@@ -35,10 +36,6 @@ cudaVideoCodec CodecOf(AVCodecID codec) {
       return cudaVideoCodec_HEVC;
     case AV_CODEC_ID_MPEG4:
       return cudaVideoCodec_MPEG4;
-    case AV_CODEC_ID_VP8:
-      return cudaVideoCodec_VP8;
-    case AV_CODEC_ID_VP9:
-      return cudaVideoCodec_VP9;
     case AV_CODEC_ID_AV1:
       return cudaVideoCodec_AV1;
     default:
@@ -47,7 +44,7 @@ cudaVideoCodec CodecOf(AVCodecID codec) {
 }
 
 // Whether streams of the codec name matrix and range as FFmpeg's enums do. For
-// MPEG-4 the library has its own defaults, and VP9 uses other numbers.
+// MPEG-4 the library has its own defaults.
 bool TellsColours(cudaVideoCodec codec) {
   return codec == cudaVideoCodec_H264 || codec == cudaVideoCodec_HEVC ||
          codec == cudaVideoCodec_AV1;
@@ -166,11 +163,6 @@ absl::Status NvdecSession::Begin(const AVCodecParameters& parameters) {
   matrix_ = parameters.color_space;
   full_range_ = parameters.color_range == AVCOL_RANGE_JPEG ||
                 parameters.format == AV_PIX_FMT_YUVJ420P;
-  // These numbers are undocumented; use what the container says, where it says
-  // something.
-  if (codec == cudaVideoCodec_VP9 && matrix_ == AVCOL_SPC_UNSPECIFIED) {
-    return absl::UnimplementedError("does not say what its colours are");
-  }
   BeginRow();
   ASSIGN_OR_RETURN(filter_, PacketFilter::Create(parameters));
   return CreateParser(codec);

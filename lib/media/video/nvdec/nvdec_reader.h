@@ -37,9 +37,9 @@ class NvdecReader {
 
   // Writes frames of the open file to device memory, as ClipReader::Read does
   // on the host; they are complete when it returns. Frames of a file that the
-  // engine cannot decode (10 bits, 4:4:4, odd sizes, VP9 that does not name its
-  // colors, a codec that it lacks) are decoded by the CPU and copied. With a
-  // null `rgb`, frames are decoded and dropped, to measure the engine alone.
+  // engine cannot decode (10 bits, 4:4:4, odd sizes, VP8 and VP9, a codec that
+  // it lacks) are decoded by the CPU and copied. With a null `rgb`, frames are
+  // decoded and dropped, to measure the engine alone.
   virtual absl::Status Read(const std::vector<int64_t>& frames,
                             uint8_t* rgb) = 0;
 
