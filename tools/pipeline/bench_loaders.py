@@ -59,15 +59,18 @@ def speeds_of(records):
     return found
 
 
+def median_rate(rows):
+    return statistics.median(row["throughput"] for row in rows.values())
+
+
 def speed_cells(rows, ours):
     """Speed, ratio, its interval and memory; of rounds that both have."""
     if not rows:
         return ["", "", "", ""]
-    rates = [row["throughput"] for row in rows.values()]
     memory = max(row.get("rss_peak_bytes", 0) for row in rows.values())
     rounds = sorted(rows.keys() & ours.keys())
     ratio, interval = "", ""
-    if rounds:
+    if rounds and rows is not ours:
         middle, low, high = bench_common.interval(
             bench_common.ratios(
                 [ours[number]["throughput"] for number in rounds],
@@ -75,7 +78,7 @@ def speed_cells(rows, ours):
             )
         )
         ratio, interval = f"{middle:.2f}", f"{low:.2f} to {high:.2f}"
-    speed = f"{statistics.median(rates):,.0f}"
+    speed = f"{median_rate(rows):,.0f}"
     return [speed, ratio, interval, f"{memory / 1e6:,.0f}"]
 
 
@@ -128,7 +131,8 @@ def main():
         f"--soak={flags.soak}",
     )
     audits = audit_cells(printed)
-    loaders = list(speeds) + [name for name in audits if name not in speeds]
+    loaders = sorted(speeds, key=lambda name: -median_rate(speeds[name]))
+    loaders += [name for name in audits if name not in speeds]
     if not loaders:
         sys.exit(2)
     print("| " + " | ".join(COLUMNS) + " |")
