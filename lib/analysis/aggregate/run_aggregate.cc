@@ -515,6 +515,10 @@ std::vector<std::string> NoiseNotes(const AggregateRun& run,
         "measure them again: ",
         RerunCommand(
             absl::StrCat(ProgramCommand("aggregate"), " --rerun_noisy",
+                         run.options.split
+                             ? ""
+                             : absl::StrCat(" --by=",
+                                            absl::StrJoin(run.options.by, ",")),
                          where.empty()
                              ? ""
                              : absl::StrCat(" --where=", ShellWord(where))),

@@ -116,6 +116,17 @@ TEST(RerunCommandTest, HasTheFolderOfTheRuns) {
   add("pipeline", "--dataset=elsewhere");
   EXPECT_THAT(RerunCommand("aggregate", {file}, "micro"),
               HasSubstr("| micro --jobs=- '--dataset=my photos' >> "));
+  EXPECT_THAT(RerunCommand("aggregate", {file}, "pipeline"),
+              HasSubstr("| pipeline --jobs=- --dataset=elsewhere >> "));
+  // That of a config, and what else jobs do not have.
+  feedrate::Run cold;
+  cold.add_command("video");
+  cold.add_command("--cold");
+  cold.set_config("data {\n  dataset: \"/my/clips\"\n}\n");
+  AppendRecord(cold, &records);
+  ASSERT_TRUE(WriteFileAtomically(file, records).ok());
+  EXPECT_THAT(RerunCommand("aggregate", {file}, "video"),
+              HasSubstr("| video --jobs=- --dataset=/my/clips --cold >> "));
   // Not if there are several.
   add("micro", "--dataset=others");
   EXPECT_THAT(RerunCommand("aggregate", {file}, "micro"),

@@ -28,7 +28,8 @@ namespace {
 
 std::string KeyOf(const ReportCell& cell) {
   return absl::StrCat(cell.example.job_id(), " ",
-                      cell.example.machine_profile());
+                      cell.example.machine_profile(),
+                      cell.labels.count("cold") > 0 ? " cold" : "");
 }
 
 bool Ran(const ReportCell& cell) {

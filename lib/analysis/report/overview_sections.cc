@@ -189,12 +189,16 @@ DocumentTable FindingsOf(const std::vector<Setting>& settings,
                            ": no mean of 2 lines; three show its interval"));
           continue;
         }
-        means.push_back(
-            absl::StrCat(library.library, " ",
-                         library.is_separate ? RatioText(library.mean) : "tied",
-                         library.is_separate ? " of " : " with ",
-                         speed_ups->reference, " over ", library.lines.size(),
-                         library.lines.size() == 1 ? " line" : " lines"));
+        const bool all_tied = std::all_of(
+            library.lines.begin(), library.lines.end(),
+            [](const LineSpeedUp& one) { return !one.tied.empty(); });
+        means.push_back(absl::StrCat(
+            library.library, " ",
+            library.is_separate ? absl::StrCat(RatioText(library.mean), " of ")
+            : all_tied          ? "tied with "
+                       : "faster or slower, depending on the line, than ",
+            speed_ups->reference, " over ", library.lines.size(),
+            library.lines.size() == 1 ? " line" : " lines"));
       }
     }
     table.rows.push_back(

@@ -323,7 +323,7 @@ absl::optional<Figure> ForestOf(const Setting& setting,
       ForestRow mean;
       mean.label = absl::StrCat("mean of ", library.lines.size());
       mean.ratio = library.mean;
-      if (!library.is_separate) mean.text = "tied";
+      if (!library.is_separate) mean.text = "unclear";
       mean.series = setting.colors[library.column];
       mean.is_summary = true;
       plot.rows.push_back(std::move(mean));

@@ -265,9 +265,38 @@ absl::StatusOr<std::vector<std::string>> ExpandPaths(
 
 namespace {
 
-// The --dataset that all runs of `program` in the files had, else nothing: a
-// row names its data set, not where it is.
-std::string DatasetFlag(const std::vector<std::string>& paths,
+// Where the data set of a config is. Synthetic ones need no place.
+std::string DatasetOf(const std::string& config) {
+  const std::string field = "dataset: \"";
+  const size_t at = config.find(field);
+  if (at == std::string::npos) return "";
+  const std::string place = config.substr(at + field.size());
+  const std::string dataset = place.substr(0, place.find('"'));
+  return absl::StartsWith(dataset, "synthetic")
+             ? ""
+             : ShellWord(absl::StrCat("--dataset=", dataset));
+}
+
+// Flags of a run that jobs do not have: a row names its data set, not where it
+// is.
+std::string RunFlags(const Run& run) {
+  const std::vector<std::string> command(run.command().begin(),
+                                         run.command().end());
+  std::string dataset = FlagOf(command, "dataset");
+  if (dataset.empty()) dataset = DatasetOf(run.config());
+  std::string flags = dataset.empty() ? "" : absl::StrCat(" ", dataset);
+  for (const std::string& word : command) {
+    if (word == "--cold") absl::StrAppend(&flags, " --cold");
+  }
+  for (const char* name : {"python", "peak_tflops", "peak-tflops"}) {
+    const std::string flag = FlagOf(command, name);
+    if (!flag.empty()) absl::StrAppend(&flags, " ", flag);
+  }
+  return flags;
+}
+
+// Those that all runs of `program` in the files had, else nothing.
+std::string CommonFlags(const std::vector<std::string>& paths,
                         const std::string& program) {
   const absl::StatusOr<std::vector<std::string>> files =
       ExpandPaths(paths, {".jsonl"});
@@ -278,10 +307,8 @@ std::string DatasetFlag(const std::vector<std::string>& paths,
       [&](absl::string_view record, JsonReader& json) -> absl::Status {
         if (record != "run") return absl::OkStatus();
         RETURN_IF_ERROR(json.Read(&run));
-        const std::vector<std::string> command(run.command().begin(),
-                                               run.command().end());
-        if (!command.empty() && absl::EndsWith(command[0], program)) {
-          flags.insert(FlagOf(command, "dataset"));
+        if (!run.command().empty() && absl::EndsWith(run.command(0), program)) {
+          flags.insert(RunFlags(run));
         }
         return absl::OkStatus();
       },
@@ -305,11 +332,10 @@ std::string RerunCommand(const std::string& reader,
     absl::StrAppend(&command, " ", ShellWord(path));
     out = IsFolder(path) ? JoinPath(path, "again.jsonl") : path;
   }
-  const std::string dataset = is_stdin ? "" : DatasetFlag(paths, runner);
+  const std::string flags = is_stdin ? "" : CommonFlags(paths, runner);
   return absl::StrCat(is_stdin ? "save the rows as rows.jsonl, then " : "",
                       "$ ", command, " | ", ProgramCommand(runner), " --jobs=-",
-                      dataset.empty() ? "" : " ", dataset, " >> ",
-                      ShellWord(out));
+                      flags, " >> ", ShellWord(out));
 }
 
 }  // namespace feedrate

@@ -244,6 +244,15 @@ std::string DataOf(const Row& row) {
                       ")");
 }
 
+// Nothing if only part of the data was in the page cache.
+std::string CacheOf(const Row& row) {
+  const auto has = [&row](absl::string_view label) {
+    return std::find(row.labels().begin(), row.labels().end(), label) !=
+           row.labels().end();
+  };
+  return has("cold") ? "cold" : has("partly_cold") ? "" : "warm";
+}
+
 }  // namespace
 
 absl::optional<Mismatch> FindMismatch(const std::vector<Row>& current,
@@ -266,6 +275,15 @@ absl::optional<Mismatch> FindMismatch(const std::vector<Row>& current,
         absl::StrCat("the baseline was measured on other data: ",
                      absl::StrJoin(stored_data, " and "), ", the rows on ",
                      absl::StrJoin(data, " and "))};
+  }
+  const std::set<std::string> caches = Distinct(current, CacheOf);
+  const std::set<std::string> stored_caches = Distinct(baseline, CacheOf);
+  if (Differ(caches, stored_caches)) {
+    return Mismatch{
+        "other_cache",
+        absl::StrCat("the baseline was measured ",
+                     absl::StrJoin(stored_caches, " and "), ", the rows ",
+                     absl::StrJoin(caches, " and "), " (--cold)")};
   }
   return absl::nullopt;
 }

@@ -125,6 +125,20 @@ TEST(FindMismatchTest, OtherDataIsNoOtherMachine) {
   EXPECT_THAT(mismatch->reason, testing::HasSubstr("SHA-256 bbbb"));
 }
 
+TEST(FindMismatchTest, ColdIsNotComparedWithWarm) {
+  const std::vector<Row> old_rows = {Attempt(0, 0, 1)};
+  std::vector<Row> rows = old_rows;
+  rows[0].add_labels("partly_cold");
+  EXPECT_FALSE(FindMismatch(rows, old_rows, false).has_value());
+  rows[0].set_labels(0, "cold");
+  const auto mismatch = FindMismatch(rows, old_rows, true);
+  ASSERT_TRUE(mismatch.has_value());
+  EXPECT_EQ(mismatch->code, "other_cache");
+  EXPECT_EQ(mismatch->reason,
+            "the baseline was measured warm, the rows cold (--cold)");
+  EXPECT_FALSE(FindMismatch(rows, rows, false).has_value());
+}
+
 TEST(IdentityDifferenceTest, NamesFieldsAndSettings) {
   Row now = Attempt(0, 0, 1);
   Row stored = now;

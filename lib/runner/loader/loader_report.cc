@@ -501,11 +501,10 @@ std::vector<std::string> ContainerCells(const std::string& container,
 
 std::string TextOf(const ContainerGroup& group) {
   const Align right = Align::kRight;
-  Table table(
-      {"container", "loader", "images/s [95%]", "/ native files [95%]",
-       "first batch s", "PSS MB", "size MB", "read MB/epoch", "random ms"},
-      {Align::kLeft, Align::kLeft, right, right, right, right, right, right,
-       right});
+  Table table({"container", "loader", "images/s [95%]", "/ native files [95%]",
+               "first s", "PSS MB", "size MB", "read MB", "random ms"},
+              {Align::kLeft, Align::kLeft, right, right, right, right, right,
+               right, right});
   const auto base = group.cells.find({0, "native"});
   for (const auto& [key, runs] : group.cells) {
     table.AddRow(
