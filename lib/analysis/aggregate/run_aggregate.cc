@@ -32,6 +32,7 @@
 #include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
+#include "lib/config/text_proto.h"
 #include "lib/imports/imports.h"
 #include "lib/records/attempts.h"
 #include "lib/records/job.pb.h"
@@ -258,20 +259,39 @@ void JobsOfRows::Add(const Row& row) {
   }
 }
 
-namespace {
+void JobsOfRows::AddRun(const Run& run) {
+  RunConfig config;
+  // A run of another version may have a config that this one cannot read.
+  if (!run.config().empty() &&
+      ParseTextProto(run.config(), "run.config", &config).ok()) {
+    executions_[run.run_id()] = config.execution();
+  }
+}
 
-// The job with these runs, and what they should take.
-Job JobWithRuns(const Row& example, double run_s,
-                const std::vector<int32_t>& runs, int of_runs) {
-  Job job = JobOfRow(example);
+Job JobsOfRows::JobWithRuns(const Known& known,
+                            const std::vector<int32_t>& runs,
+                            int of_runs) const {
+  Job job = JobOfRow(known.example);
+  const auto found = executions_.find(known.example.run_id());
+  if (found != executions_.end()) {
+    const Execution& execution = found->second;
+    if (execution.has_slow_threshold_s()) {
+      job.set_slow_threshold_s(execution.slow_threshold_s());
+    }
+    if (execution.has_preflight_items()) {
+      job.set_preflight_items(execution.preflight_items());
+    }
+    if (execution.has_disable_slow_skip()) {
+      job.set_disable_slow_skip(execution.disable_slow_skip());
+    }
+  }
   job.mutable_run_indexes()->Assign(runs.begin(), runs.end());
-  job.set_cost_s(run_s * static_cast<double>(runs.size()));
+  job.set_cost_s(known.duration_s / static_cast<double>(known.rows) *
+                 static_cast<double>(runs.size()));
   job.set_cost_basis("rows");
   job.set_output(ResultFileName(job, of_runs));
   return job;
 }
-
-}  // namespace
 
 std::vector<Job> JobsOfRows::Missing(const std::vector<CloseCall>& calls,
                                      const std::vector<std::string>& by) const {
@@ -319,9 +339,7 @@ std::vector<Job> JobsOfRows::Missing(const std::vector<CloseCall>& calls,
         }
       }
       if (indexes.empty()) continue;
-      missing.push_back(JobWithRuns(
-          known->example, known->duration_s / static_cast<double>(known->rows),
-          indexes, static_cast<int>(each)));
+      missing.push_back(JobWithRuns(*known, indexes, static_cast<int>(each)));
     }
   }
   return missing;
@@ -335,9 +353,8 @@ std::vector<Job> JobsOfRows::Disturbed() const {
       if (run.is_disturbed) indexes.push_back(index);
     }
     if (indexes.empty()) continue;
-    disturbed.push_back(JobWithRuns(
-        known.example, known.duration_s / static_cast<double>(known.rows),
-        indexes, static_cast<int>(known.runs.size())));
+    disturbed.push_back(
+        JobWithRuns(known, indexes, static_cast<int>(known.runs.size())));
   }
   return disturbed;
 }
@@ -418,8 +435,13 @@ absl::Status ReadThoroughly(const AggregateRun& run, const Inputs& inputs,
     return aggregator->Add(row);
   };
   Row row;
+  Run head;
   RecordReader reader(
       [&](absl::string_view record, JsonReader& json) -> absl::Status {
+        if (record == "run") {
+          RETURN_IF_ERROR(json.Read(&head));
+          jobs->AddRun(head);
+        }
         if (record != "row") return absl::OkStatus();
         RETURN_IF_ERROR(json.Read(&row));
         return add(row);

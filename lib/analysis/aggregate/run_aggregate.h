@@ -16,6 +16,7 @@
 #include "lib/analysis/rows/filter.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
+#include "lib/config/run_config.pb.h"
 #include "lib/imports/imports.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
@@ -76,6 +77,8 @@ class JobsOfRows {
   static absl::StatusOr<JobsOfRows> Create(const std::string& where);
 
   void Add(const Row& row);
+  // A run that comes before its rows. Jobs get from it what rows do not say.
+  void AddRun(const Run& run);
 
   // The jobs of `calls` with the run indexes that are still missing. Each job
   // appears once, in the order of the calls. `by` are the fields of the groups.
@@ -100,7 +103,13 @@ class JobsOfRows {
     int64_t rows = 0;
   };
 
+  // The job with these runs, and what they should take.
+  Job JobWithRuns(const Known& known, const std::vector<int32_t>& runs,
+                  int of_runs) const;
+
   Filter filter_;
+  // How runs were measured, by id.
+  std::map<std::string, Execution> executions_;
   std::vector<Known> jobs_;
   // By job id.
   std::map<std::string, size_t> index_;

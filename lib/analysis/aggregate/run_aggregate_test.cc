@@ -195,6 +195,14 @@ TEST_F(RunsNeededTest, DisturbedRunsAreMeasuredAgain) {
   jobs_.Add(row);
   ASSERT_THAT(jobs_.Disturbed(), SizeIs(1));
   EXPECT_EQ(jobs_.Disturbed()[0].job_id(), row.job_id());
+  // What rows do not say comes from their run.
+  EXPECT_FALSE(jobs_.Disturbed()[0].disable_slow_skip());
+  feedrate::Run run;
+  run.set_run_id(row.run_id());
+  run.set_config("execution { disable_slow_skip: true preflight_items: 5 }");
+  jobs_.AddRun(run);
+  EXPECT_TRUE(jobs_.Disturbed()[0].disable_slow_skip());
+  EXPECT_EQ(jobs_.Disturbed()[0].preflight_items(), 5);
   EXPECT_THAT(jobs_.Disturbed()[0].run_indexes(), ElementsAre(7));
   // A clean attempt settles it, an even noisier one does not.
   row.add_warnings("noisy");

@@ -163,7 +163,7 @@ absl::optional<Verdict> JudgeStatuses(const JobPair& pair,
                    mismatch->code == kCodeOtherVersion
                        ? "; update the baseline, or pass --any-version to "
                          "compare the versions"
-                       : "; measure on the same data, or update the baseline"));
+                       : "; measure the same, or update the baseline"));
 }
 
 // The shift of one run on each side, from what is known within the runs.

@@ -156,8 +156,8 @@ struct Captioned {
   Table table;
 };
 
-// "throughput (images/s)", or empty if jobs have different ones.
-std::string CommonMetric(const std::vector<Verdict>& jobs) {
+// "throughput (images/s)", one for each metric that decided.
+std::set<std::string> MetricsOf(const std::vector<Verdict>& jobs) {
   std::set<std::string> names;
   for (const Verdict& job : jobs) {
     if (job.metric().empty()) continue;
@@ -165,18 +165,19 @@ std::string CommonMetric(const std::vector<Verdict>& jobs) {
     names.insert(unit.empty() ? job.metric()
                               : absl::StrCat(job.metric(), " (", unit, ")"));
   }
-  return names.size() == 1 ? *names.begin() : "";
+  return names;
 }
 
 Captioned RulesTable(const std::vector<Verdict>& jobs) {
-  const std::string common = CommonMetric(jobs);
+  const std::set<std::string> metrics = MetricsOf(jobs);
+  const bool several = metrics.size() > 1;
   std::vector<std::string> header = {"job",    "verdict", "baseline", "now",
                                      "change", "chance",  "runs",     "why"};
   std::vector<Align> align = {Align::kLeft,  Align::kLeft,  Align::kRight,
                               Align::kRight, Align::kRight, Align::kRight,
                               Align::kRight, Align::kLeft};
-  const auto with_metric = [&common](auto* cells, auto metric, auto unit) {
-    if (!common.empty()) return;
+  const auto with_metric = [several](auto* cells, auto metric, auto unit) {
+    if (!several) return;
     cells->insert(cells->begin() + 4, unit);
     cells->insert(cells->begin() + 2, metric);
   };
@@ -199,12 +200,14 @@ Captioned RulesTable(const std::vector<Verdict>& jobs) {
     table.AddRow(std::move(cells));
     has_chance = has_chance || check.has_chance_percent();
   }
-  return {absl::StrCat(
-              common.empty() ? "Medians" : absl::StrCat("Medians of ", common),
-              " of the stored baseline and of now",
-              has_chance ? "; chance: how much worse a job can look although "
-                           "nothing changed"
-                         : ""),
+  return {absl::StrCat(several || metrics.empty()
+                           ? "Medians"
+                           : absl::StrCat("Medians of ", *metrics.begin()),
+                       " of the stored baseline and of now",
+                       has_chance
+                           ? "; chance: how much worse a job can look although "
+                             "nothing changed"
+                           : ""),
           std::move(table)};
 }
 

@@ -294,6 +294,19 @@ absl::StatusOr<JobList> LoadJobList(const JobSource& given,
   return list;
 }
 
+namespace {
+
+// A row that is only partly cold may be either.
+bool IsAsCold(const Row& row, bool cold) {
+  const auto has = [&row](absl::string_view label) {
+    return std::find(row.labels().begin(), row.labels().end(), label) !=
+           row.labels().end();
+  };
+  return row.status() != "ok" || has("partly_cold") || has("cold") == cold;
+}
+
+}  // namespace
+
 absl::Status DoneRuns::Read(
     const std::vector<std::string>& files,
     const std::function<void(const std::string&)>& warn) {
@@ -305,6 +318,7 @@ absl::Status DoneRuns::Read(
         RETURN_IF_ERROR(json.Read(&row));
         int32_t& next = attempts_[{row.job_id(), row.run_index()}];
         next = std::max(next, row.attempt() + 1);
+        if (!IsAsCold(row, cold_)) return absl::OkStatus();
         const std::string version = version_of_(row.library());
         if (version.empty() || row.library_version().empty() ||
             row.library_version() == version) {

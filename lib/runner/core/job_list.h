@@ -75,13 +75,15 @@ absl::Status ReadConfigs(const Overrides& flags, JobList* list);
 
 class DoneRuns {
  public:
-  // A row counts as done when it is from this machine and from the library
-  // version that `version_of` returns. If that returns an empty string, any
-  // version counts.
+  // A row counts as done when it is from this machine, from the library version
+  // that `version_of` returns, and as cold as these runs. If that returns an
+  // empty string, any version counts.
   using VersionOf = std::function<std::string(const std::string& library)>;
-  DoneRuns(const std::string& machine_profile, VersionOf version_of)
+  DoneRuns(const std::string& machine_profile, VersionOf version_of,
+           bool cold = false)
       : machine_profile_(machine_profile),
         version_of_(std::move(version_of)),
+        cold_(cold),
         existing_(machine_profile) {}
 
   absl::Status Read(const std::vector<std::string>& files,
@@ -97,6 +99,7 @@ class DoneRuns {
  private:
   const std::string machine_profile_;
   const VersionOf version_of_;
+  const bool cold_;
   ExistingRuns existing_;
   std::map<std::pair<std::string, int32_t>, int32_t> attempts_;
 };

@@ -230,10 +230,11 @@ class DoneRunsTest : public testing::Test {
     AppendRecord(row, &text_);
   }
 
-  DoneRuns Read() {
+  DoneRuns Read(bool cold = false) {
     const std::string path = testing::TempDir() + "/done_runs.jsonl";
     std::ofstream(path) << text_;
-    DoneRuns done("here", [](const std::string&) { return "2.0"; });
+    DoneRuns done(
+        "here", [](const std::string&) { return "2.0"; }, cold);
     EXPECT_TRUE(done.Read({path}, nullptr).ok());
     return done;
   }
@@ -250,6 +251,27 @@ TEST_F(DoneRunsTest, OnlyOwnMachineAndVersionCount) {
   EXPECT_FALSE(done.Done("a", 1));
   EXPECT_FALSE(done.Done("b", 0));
   EXPECT_FALSE(done.Done("c", 0));
+}
+
+TEST_F(DoneRunsTest, ColdRunsAreNoWarmRuns) {
+  Row row;
+  row.set_library("lib");
+  row.set_library_version("2.0");
+  row.set_machine_profile("here");
+  row.set_status("ok");
+  for (const char* label : {"cold", "partly_cold", "other"}) {
+    row.set_job_id(label);
+    row.clear_labels();
+    row.add_labels(label);
+    AppendRecord(row, &text_);
+  }
+  const DoneRuns warm = Read();
+  const DoneRuns cold = Read(true);
+  EXPECT_FALSE(warm.Done("cold", 0));
+  EXPECT_TRUE(cold.Done("cold", 0));
+  EXPECT_TRUE(warm.Done("other", 0));
+  EXPECT_FALSE(cold.Done("other", 0));
+  EXPECT_TRUE(warm.Done("partly_cold", 0) && cold.Done("partly_cold", 0));
 }
 
 TEST_F(DoneRunsTest, TheLastAttemptCountsAndTheNextIsNumbered) {

@@ -275,11 +275,13 @@ class Session {
     identity_ = head.identity;
     identity_.locked_clock_mhz = head.run.locked_clock_mhz();
     done_ = std::make_unique<DoneRuns>(
-        identity_.machine_profile, [this](const std::string& library) {
+        identity_.machine_profile,
+        [this](const std::string& library) {
           const auto& versions = machine_.libraries;
           const auto found = versions.find(library);
           return found == versions.end() ? "" : found->second;
-        });
+        },
+        options_.cold);
     if (!options_.resume || options_.repeat) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::vector<std::string> files,
                      output_->ExistingFiles());

@@ -30,6 +30,8 @@ struct RunOptions {
   RunLimits limits;
   // Continues with the rows that the output holds.
   bool resume = false;
+  // With `resume`, warm runs are not done, or without it cold ones.
+  bool cold = false;
   // Measures runs again that the output holds.
   bool repeat = false;
   // Skips libraries whose worker or environment is missing, with a warning for

@@ -656,6 +656,7 @@ absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options) {
     return FollowTrain(options.run, *step);
   }
   RunOptions run = options.run;
+  run.cold = options.cold;
   run.source.tool = "train";
   run.equivalence = false;
   if (options.find_batch_size) {
