@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_replace.h"
 #include "lib/base/text.h"
 
 namespace feedrate {
@@ -58,12 +58,23 @@ std::vector<std::string> DisturbancesOf(const Row& row) {
       std::vector<std::string>(row.warnings().begin(), row.warnings().end()));
 }
 
+bool HasLabel(const Row& row, absl::string_view label) {
+  return std::find(row.labels().begin(), row.labels().end(), label) !=
+         row.labels().end();
+}
+
+std::string PageCacheOf(const Row& row) {
+  if (HasLabel(row, "cold")) return "cold";
+  return HasLabel(row, "partly_cold") ? "" : "warm";
+}
+
 namespace {
 
-// Whether `word` is the flag, with its value or before it.
+// Whether `word` is the flag, in either spelling, with its value or before it.
 bool IsFlag(absl::string_view word, absl::string_view flag) {
-  return absl::ConsumePrefix(&word, "--") && absl::ConsumePrefix(&word, flag) &&
-         (word.empty() || word[0] == '=');
+  const size_t end = std::min(word.find('='), word.size());
+  return absl::StrReplaceAll(word.substr(0, end), {{"-", "_"}}) ==
+         absl::StrCat("__", flag);
 }
 
 std::string ListFlag(absl::string_view flag,

@@ -26,6 +26,12 @@ std::vector<std::string> DisturbancesOf(const Row& row);
 std::vector<std::string> DisturbancesAmong(
     absl::Span<const std::string> warnings);
 
+bool HasLabel(const Row& row, absl::string_view label);
+
+// Whether the page cache had the row's data: `cold`, `warm`, or nothing if it
+// had a part.
+std::string PageCacheOf(const Row& row);
+
 // How to start the program of a recorded command, ready for a shell. One that
 // `feedrate` started has a path that nobody typed.
 std::string StartOf(const std::string& program);

@@ -122,7 +122,8 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   ASSIGN_OR_RETURN(options.open_remote, OpenStoresByFlags());
   options.batches = FLAGS_batches;
   MixtureOptions mixture;
-  mixture.cold = options.cold = FLAGS_cold;
+  mixture.cold = FLAGS_cold;
+  options.cold = FLAGS_cold;
   mixture.on_error = FLAGS_on_error;
   mixture.teardown_limit_s = FLAGS_teardown_limit;
   options.modes = {MakeMixtureMode(mixture)};

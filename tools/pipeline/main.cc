@@ -131,7 +131,8 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
     return absl::InvalidArgumentError("--consumer_ms must be at least 0");
   }
   LoaderOptions loader;
-  loader.cold = options.cold = FLAGS_cold;
+  loader.cold = FLAGS_cold;
+  options.cold = FLAGS_cold;
   loader.consumer_s = FLAGS_consumer_ms / 1e3;
   loader.on_error = FLAGS_on_error;
   loader.diagnose = FLAGS_diagnose;

@@ -155,11 +155,6 @@ absl::StatusOr<ReportInput> ReadReportInput(
 
 namespace {
 
-bool HasLabel(const Row& row, const std::string& label) {
-  return std::find(row.labels().begin(), row.labels().end(), label) !=
-         row.labels().end();
-}
-
 // Sorts tables by scenario, transform, settings, library.
 using CellKey =
     std::tuple<std::string, std::string, std::string, int64_t, int32_t, int32_t,

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -285,10 +286,8 @@ std::string RunFlags(const Run& run) {
   std::string dataset = FlagOf(command, "dataset");
   if (dataset.empty()) dataset = DatasetOf(run.config());
   std::string flags = dataset.empty() ? "" : absl::StrCat(" ", dataset);
-  for (const std::string& word : command) {
-    if (word == "--cold") absl::StrAppend(&flags, " --cold");
-  }
-  for (const char* name : {"python", "peak_tflops", "peak-tflops"}) {
+  if (absl::c_linear_search(command, "--cold")) flags += " --cold";
+  for (const char* name : {"python", "peak_tflops"}) {
     const std::string flag = FlagOf(command, name);
     if (!flag.empty()) absl::StrAppend(&flags, " ", flag);
   }
@@ -307,7 +306,7 @@ std::string CommonFlags(const std::vector<std::string>& paths,
       [&](absl::string_view record, JsonReader& json) -> absl::Status {
         if (record != "run") return absl::OkStatus();
         RETURN_IF_ERROR(json.Read(&run));
-        if (!run.command().empty() && absl::EndsWith(run.command(0), program)) {
+        if (!run.command().empty() && BaseName(run.command(0)) == program) {
           flags.insert(RunFlags(run));
         }
         return absl::OkStatus();

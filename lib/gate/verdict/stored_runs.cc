@@ -244,15 +244,6 @@ std::string DataOf(const Row& row) {
                       ")");
 }
 
-// Nothing if only part of the data was in the page cache.
-std::string CacheOf(const Row& row) {
-  const auto has = [&row](absl::string_view label) {
-    return std::find(row.labels().begin(), row.labels().end(), label) !=
-           row.labels().end();
-  };
-  return has("cold") ? "cold" : has("partly_cold") ? "" : "warm";
-}
-
 }  // namespace
 
 absl::optional<Mismatch> FindMismatch(const std::vector<Row>& current,
@@ -276,8 +267,8 @@ absl::optional<Mismatch> FindMismatch(const std::vector<Row>& current,
                      absl::StrJoin(stored_data, " and "), ", the rows on ",
                      absl::StrJoin(data, " and "))};
   }
-  const std::set<std::string> caches = Distinct(current, CacheOf);
-  const std::set<std::string> stored_caches = Distinct(baseline, CacheOf);
+  const std::set<std::string> caches = Distinct(current, PageCacheOf);
+  const std::set<std::string> stored_caches = Distinct(baseline, PageCacheOf);
   if (Differ(caches, stored_caches)) {
     return Mismatch{
         "other_cache",

@@ -16,6 +16,7 @@
 #include "lib/config/text_proto.h"
 #include "lib/planning/resolve.h"
 #include "lib/planning/subjects.h"
+#include "lib/records/attempts.h"
 #include "lib/records/record_io.h"
 #include "lib/records/row.pb.h"
 
@@ -294,19 +295,6 @@ absl::StatusOr<JobList> LoadJobList(const JobSource& given,
   return list;
 }
 
-namespace {
-
-// A row that is only partly cold may be either.
-bool IsAsCold(const Row& row, bool cold) {
-  const auto has = [&row](absl::string_view label) {
-    return std::find(row.labels().begin(), row.labels().end(), label) !=
-           row.labels().end();
-  };
-  return row.status() != "ok" || has("partly_cold") || has("cold") == cold;
-}
-
-}  // namespace
-
 absl::Status DoneRuns::Read(
     const std::vector<std::string>& files,
     const std::function<void(const std::string&)>& warn) {
@@ -318,7 +306,12 @@ absl::Status DoneRuns::Read(
         RETURN_IF_ERROR(json.Read(&row));
         int32_t& next = attempts_[{row.job_id(), row.run_index()}];
         next = std::max(next, row.attempt() + 1);
-        if (!IsAsCold(row, cold_)) return absl::OkStatus();
+        const std::string cache = PageCacheOf(row);
+        // What is only partly cold may be either.
+        if (cold_.has_value() && row.status() == "ok" && !cache.empty() &&
+            (cache == "cold") != *cold_) {
+          return absl::OkStatus();
+        }
         const std::string version = version_of_(row.library());
         if (version.empty() || row.library_version().empty() ||
             row.library_version() == version) {

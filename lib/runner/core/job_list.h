@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,11 +77,11 @@ absl::Status ReadConfigs(const Overrides& flags, JobList* list);
 class DoneRuns {
  public:
   // A row counts as done when it is from this machine, from the library version
-  // that `version_of` returns, and as cold as these runs. If that returns an
-  // empty string, any version counts.
+  // that `version_of` returns (any if that is an empty string), and as cold as
+  // these runs. Without `cold`, the page cache does not matter.
   using VersionOf = std::function<std::string(const std::string& library)>;
   DoneRuns(const std::string& machine_profile, VersionOf version_of,
-           bool cold = false)
+           std::optional<bool> cold = std::nullopt)
       : machine_profile_(machine_profile),
         version_of_(std::move(version_of)),
         cold_(cold),
@@ -99,7 +100,7 @@ class DoneRuns {
  private:
   const std::string machine_profile_;
   const VersionOf version_of_;
-  const bool cold_;
+  const std::optional<bool> cold_;
   ExistingRuns existing_;
   std::map<std::pair<std::string, int32_t>, int32_t> attempts_;
 };

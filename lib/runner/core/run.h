@@ -30,8 +30,9 @@ struct RunOptions {
   RunLimits limits;
   // Continues with the rows that the output holds.
   bool resume = false;
-  // With `resume`, warm runs are not done, or without it cold ones.
-  bool cold = false;
+  // Whether runs are cold, in programs whose rows depend on the page cache: the
+  // others are not done for `resume`.
+  std::optional<bool> cold;
   // Measures runs again that the output holds.
   bool repeat = false;
   // Skips libraries whose worker or environment is missing, with a warning for

@@ -1,15 +1,7 @@
 """WebDataset: tar files read in a stream."""
 
-from library_support.torchvision_base import (
-    RECIPE,
-    array_of,
-    input_of,
-    make,
-    threads,
-    use_threads,
-    version_of,
-)
+from library_support.torchvision_base import *  # noqa: F403
+from library_support.torchvision_base import version_of
 
-__all__ = ["RECIPE", "array_of", "input_of", "make", "threads", "use_threads"]
 LOADER = "webdataset"
 version = version_of("webdataset")

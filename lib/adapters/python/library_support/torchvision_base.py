@@ -6,6 +6,9 @@ from importlib import metadata
 
 import server
 
+# What each of them has besides its loader and its version.
+__all__ = ["RECIPE", "array_of", "input_of", "make", "threads", "use_threads"]
+
 RECIPE = "torchvision"
 
 _folder = pathlib.Path(__file__).resolve().parent.parent / "libraries"
