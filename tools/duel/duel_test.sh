@@ -284,11 +284,17 @@ grep -Eq 'layout alone moves A by ([2-9][0-9]|[0-9]{3})\.' "$tmp/err" ||
   fail "the floor is not seen: $(cat "$tmp/err")"
 # What differs from link to link, whatever the seed, is not layout: the control
 # pairs have it too.
-echo 0 >"$tmp/links"
-exits 0 --floor --a="sleep 0.\$((\$(cat $tmp/links) % 2 * 3 + 1))" --pairs=12 --relink-every=1 --seed=2 \
-  --relink="expr \$(cat $tmp/links) + 1 >$tmp/links; : {seed}"
-grep -q 'that may be chance; layout explains no change above' "$tmp/err" ||
-  fail "noise is layout: $(cat "$tmp/err")"
+# By design one such study in twenty is wrong, hence three of them.
+for attempt in 1 2 3; do
+  echo 0 >"$tmp/links"
+  exits 0 --floor --a="sleep 0.\$((\$(cat $tmp/links) % 2 * 3 + 1))" --pairs=12 \
+    --relink-every=1 --seed="$attempt" \
+    --relink="expr \$(cat $tmp/links) + 1 >$tmp/links; : {seed}"
+  if grep -q 'that may be chance; layout explains no change above' "$tmp/err"; then
+    break
+  fi
+  [[ "$attempt" -lt 3 ]] || fail "noise is layout: $(cat "$tmp/err")"
+done
 exits 1 --floor --a=true --pairs=3 --relink='true {seed}'
 grep -q -e '--floor: use at least 4 pairs' "$tmp/err" || fail "three pairs are enough"
 exits 1 --a=true --b=true --relink-every=2
