@@ -10,8 +10,9 @@
 #                         and the release in a bare Debian, and libraries whose
 #                         environments take gigabytes
 #
-# Packages of PyPI are fetched while Bazel compiles. Checks run two at a time
-# after Bazel's tests; the one that mostly waits runs beside them. A check that
+# Packages of PyPI are fetched while Bazel compiles, libtorch first, so that its
+# tests run among the others. Checks run two at a time after Bazel's tests; the one
+# that mostly waits runs beside them. A check that
 # exits with 77 was skipped: it says why and counts as neither. Skips and failures
 # are listed again before the last line.
 set -uo pipefail
@@ -25,7 +26,15 @@ release_checks=(dev/checks/bundle_test.sh dev/checks/ci_workflow_test.sh
   dev/checks/paper_smoke_test.sh dev/checks/python_loader_test.sh
   dev/checks/python_mixture_test.sh dev/checks/release_test.sh
   dev/checks/slurm_page_test.sh dev/checks/slurm_test.sh
-  dev/checks/slurm_train_test.sh dev/checks/torch_cells_test.sh)
+  dev/checks/slurm_train_test.sh dev/checks/torch_cells_test.sh
+  dev/checks/wheel_test.sh)
+# Tests of Bazel that only --full runs.
+release_tag=release
+# What wildcards leave out because it needs libtorch.
+torch_targets=(//lib/adapters/torch:op_test //lib/adapters/torch:torch_adapter_test
+  //lib/adapters/torch:worker_torch //lib/model/torch:model_test
+  //lib/model/torch:trainer_test //lib/model/worker:image_scores_test
+  //lib/model/worker:worker_eval //lib/model/worker:worker_train)
 
 full=""
 if [[ "${1:-}" == --full ]]; then full=1; fi
@@ -40,7 +49,9 @@ finish() {
   for line in "${skipped[@]}"; do echo "SKIPPED $line"; done
   cat "$work/failures" 2>/dev/null
   if [[ -z "$full" ]]; then
-    echo "left to make test-full: ${release_checks[*]#dev/checks/}"
+    echo "left to make test-full: ${release_checks[*]#dev/checks/}" \
+      "$(bazel query "attr(tags, '\\b$release_tag\\b', tests(//...))" \
+        2>/dev/null | paste -sd' ')"
   fi
   echo "$passed passed, $failed failed"
   if [[ "$failed" -gt 0 ]]; then exit 1; fi
@@ -48,11 +59,10 @@ finish() {
 }
 trap 'failed=$((failed + 1)); finish' INT TERM
 
-# bazel_tests FLAG...: all tests, without stopping at the first that fails.
+# bazel_tests FLAG_OR_TARGET...: without stopping at the first that fails.
 bazel_tests() {
   local log="$work/bazel.log" counts
-  dev/bazel.sh test --keep_going --test_summary=short "$@" //... 2>&1 |
-    tee "$log"
+  dev/bazel.sh test --keep_going --test_summary=short "$@" 2>&1 | tee "$log"
   counts="$(python3 dev/count_tests.py "$log" "${PIPESTATUS[0]}" \
     2>>"$work/failures")" || counts="0 1"
   passed=$((passed + ${counts% *}))
@@ -119,7 +129,6 @@ run_checks() {
 
 # What the checks need from PyPI, made one after the other beside the compiler.
 fetch() {
-  dev/torch.sh
   dev/python_env.sh dev/locks/storage.lock
   dev/python_env.sh dev/locks/gate_schemas.lock
   dev/python_env.sh dev/locks/imports.lock
@@ -131,6 +140,8 @@ if ! dev/setup.sh build dev ${full:+full}; then
   failed=1
   finish
 fi
+dev/torch.sh >"$work/torch.log" 2>&1 &
+fetching_torch=$!
 fetch >"$work/fetch.log" 2>&1 &
 fetching=$!
 
@@ -144,14 +155,17 @@ if dev/bazel.sh build --show_result=0 //lib/storage:store_cat &&
   start "$waiting" env STORE_CAT="$work/store_cat" "$waiting" ${full:+--full}
 fi
 
+targets=(//...)
+# Without libtorch its own checks say why.
+if wait "$fetching_torch"; then targets+=("${torch_targets[@]}"); fi
 if [[ -n "$full" ]]; then
-  bazel_tests --test_env=FEEDRATE_FULL=1 --test_timeout=3600
+  bazel_tests --test_env=FEEDRATE_FULL=1 --test_timeout=3600 "${targets[@]}"
   for sanitizer in asan ubsan tsan; do
     echo "With --config=$sanitizer:"
-    bazel_tests --config="$sanitizer"
+    bazel_tests --config="$sanitizer" //...
   done
 else
-  bazel_tests
+  bazel_tests --test_tag_filters="-$release_tag" "${targets[@]}"
 fi
 if ! wait "$fetching"; then
   tail -n 5 "$work/fetch.log"

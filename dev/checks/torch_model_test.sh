@@ -13,8 +13,17 @@ dev/bazel.sh test //lib/model/torch:model_test \
 dev/bazel.sh build //tools/train //tools/eval //tools/compare_baseline \
   //tools/collect_env //lib/media:write_synthetic \
   //lib/model/worker:worker_train //lib/model/worker:worker_eval
-for test in torch eval image_eval; do
-  python3 "tools/train/${test}_test.py" "$(dev/bazel.sh info bazel-bin)"
-done
+bin="$(dev/bazel.sh info bazel-bin)"
+# The longest one beside the others.
+log="$(mktemp)"
+trap 'rm -f "$log"' EXIT
+python3 tools/train/torch_test.py "$bin" >"$log" 2>&1 &
+beside=$!
+status=0
+python3 tools/train/eval_test.py "$bin" || status=1
+python3 tools/train/image_eval_test.py "$bin" || status=1
 "$(dev/python_env.sh dev/locks/storage.lock)/bin/python" -B \
-  tools/train/stores_test.py "$(dev/bazel.sh info bazel-bin)"
+  tools/train/stores_test.py "$bin" || status=1
+wait "$beside" || status=1
+cat "$log"
+exit "$status"

@@ -30,7 +30,8 @@ def _precompiled_header_impl(ctx):
         output_file = output.path,
         quote_include_directories = depset([".", ctx.bin_dir.path]),
         use_pic = True,
-        user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts,
+        user_compile_flags = (ctx.fragments.cpp.copts +
+                              ctx.fragments.cpp.cxxopts + ctx.attr.copts),
     )
     flags = cc_common.get_memory_inefficient_command_line(
         feature_configuration = features,
@@ -59,6 +60,7 @@ precompiled_header = rule(
     attrs = {
         "header": attr.label(allow_single_file = [".h"], mandatory = True),
         "includes": attr.label_list(allow_files = [".h"]),
+        "copts": attr.string_list(),
         "_cc_toolchain": attr.label(
             default = Label("@bazel_tools//tools/cpp:current_cc_toolchain"),
         ),
