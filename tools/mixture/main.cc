@@ -121,7 +121,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   }
   ASSIGN_OR_RETURN(options.open_remote, OpenStoresByFlags());
   options.batches = FLAGS_batches;
-  MixtureOptions mixture;
+  MixtureWorkOptions mixture;
   mixture.cold = FLAGS_cold;
   options.cold = FLAGS_cold;
   mixture.on_error = FLAGS_on_error;

@@ -130,7 +130,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   if (!(FLAGS_consumer_ms >= 0)) {
     return absl::InvalidArgumentError("--consumer_ms must be at least 0");
   }
-  LoaderOptions loader;
+  LoaderWorkOptions loader;
   loader.cold = FLAGS_cold;
   options.cold = FLAGS_cold;
   loader.consumer_s = FLAGS_consumer_ms / 1e3;

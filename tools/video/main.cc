@@ -50,7 +50,7 @@ ToolInfo Info() {
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("video"));
-  LoaderOptions loader;
+  LoaderWorkOptions loader;
   RETURN_IF_ERROR(ApplyAuditFlags(&options, &loader));
   // Without --audit, a subject is a decoder.
   if (options.audit) options.source.subject_config = "clip_loaders";

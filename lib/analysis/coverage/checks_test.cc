@@ -200,7 +200,7 @@ class CoverageJudgeTest : public ::testing::Test {
         continue;
       }
       jobs_.Add(job);
-      SyntheticOptions options;
+      SyntheticRowOptions options;
       options.early_stopped = 0;
       for (const Row& row : SyntheticRows(options).MakeRows(job)) {
         rows_.push_back(row);

@@ -212,7 +212,7 @@ Campaign MakeCampaign(const std::string& coverage, int num_runs,
   options.num_runs = num_runs;
   const auto jobs = LoadCoveragePlan(options, *catalogue);
   EXPECT_TRUE(jobs.ok()) << jobs.status();
-  SyntheticOptions synthetic;
+  SyntheticRowOptions synthetic;
   synthetic.seed = seed;
   const SyntheticRows maker(synthetic);
   Campaign campaign;

@@ -308,7 +308,7 @@ class MeasuredRunsTest : public ::testing::Test {
  protected:
   MeasuredRunsTest() : job_(MakeJob()) {
     jobs_.Add(job_);
-    SyntheticOptions options;
+    SyntheticRowOptions options;
     options.early_stopped = 0;
     row_ = SyntheticRows(options).MakeRow(job_, 0);
   }
@@ -494,7 +494,7 @@ TEST(SyntheticRowsTest, TheSameJobGivesTheSameRow) {
 }
 
 TEST(SyntheticRowsTest, NoTwoNumbersAreAlike) {
-  SyntheticOptions options;
+  SyntheticRowOptions options;
   options.early_stopped = 0;
   const SyntheticRows rows(options);
   std::set<double> seen;
@@ -517,7 +517,7 @@ TEST(SyntheticRowsTest, UnsupportedJobsAreAnswered) {
 }
 
 TEST(SyntheticRowsTest, TheShareThatStopsEarlyIsKept) {
-  SyntheticOptions options;
+  SyntheticRowOptions options;
   options.early_stopped = 0.2;
   const SyntheticRows rows(options);
   int stopped = 0;

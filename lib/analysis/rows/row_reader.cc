@@ -110,7 +110,7 @@ const char* RowReader::ReadFields(const char* at) {
   at = AfterSpaces(at);
   if (*at++ != '{') return nullptr;
   for (size_t place = 0;; ++place) {
-    Step step;
+    TemplateStep step;
     at = ReadKey(AfterSpaces(at), place, &step);
     if (at == nullptr) return nullptr;
     const char* const value = at;
@@ -151,7 +151,8 @@ void RowReader::Learn(absl::string_view end, uint32_t group) {
 }
 
 // Reads the key whose quote is at `at`, and returns the place of its value.
-const char* RowReader::ReadKey(const char* at, size_t place, Step* step) {
+const char* RowReader::ReadKey(const char* at, size_t place,
+                               TemplateStep* step) {
   if (*at++ != '"') return nullptr;
   const auto is = [at](const KnownKey& known) {
     return SameBytes(at, known.key.data(), known.size);
@@ -187,7 +188,7 @@ bool IsToken(Act act) {
 }
 
 // Takes the value at `at`, and returns the place after it.
-const char* RowReader::ReadValue(const Step& step, const char* at) {
+const char* RowReader::ReadValue(const TemplateStep& step, const char* at) {
   if (step.act == Act::kThroughput && step.also_slot < 0) {
     if (!row_.Once(step.act)) return nullptr;
     return ToDouble(at, &row_.numbers.value);
@@ -198,7 +199,8 @@ const char* RowReader::ReadValue(const Step& step, const char* at) {
   return TakeValue(step, at, end) ? end : nullptr;
 }
 
-bool RowReader::TakeValue(const Step& step, const char* at, const char* end) {
+bool RowReader::TakeValue(const TemplateStep& step, const char* at,
+                          const char* end) {
   const absl::string_view token(at, static_cast<size_t>(end - at));
   if (step.act == Act::kSlot) {
     return row_.Fill(step.index, token);

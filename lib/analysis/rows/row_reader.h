@@ -36,13 +36,13 @@ class RowReader {
   struct KnownKey {
     std::string key = std::string(kScanPadding, '\0');
     size_t size = 0;
-    Step step;
+    TemplateStep step;
   };
   const char* ReadKnown(const char* at, const char* end);
   const char* ReadFields(const char* at);
-  const char* ReadKey(const char* at, size_t place, Step* step);
-  const char* ReadValue(const Step& step, const char* at);
-  bool TakeValue(const Step& step, const char* at, const char* end);
+  const char* ReadKey(const char* at, size_t place, TemplateStep* step);
+  const char* ReadValue(const TemplateStep& step, const char* at);
+  bool TakeValue(const TemplateStep& step, const char* at, const char* end);
   bool TakePart(const RowSteps::Part& part, const char* at, const char* end);
   bool TakeSamples(const char* at, const char* end);
   bool MayLearn();

@@ -291,7 +291,7 @@ class Line {
  private:
   std::vector<std::string> before_;
   std::vector<std::string> values_;
-  std::vector<Step> steps_;
+  std::vector<TemplateStep> steps_;
 };
 
 Line MakeLine(const std::string& job_id, const std::string& library,

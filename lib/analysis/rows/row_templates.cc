@@ -46,7 +46,7 @@ RowSteps::RowSteps(const Query& query) {
   for (size_t i = 0; i < query.slots.size(); ++i) {
     const Slot& slot = query.slots[i];
     const int index = static_cast<int>(i);
-    Step& step = steps_[slot.key];
+    TemplateStep& step = steps_[slot.key];
     if (!slot.sub_key.empty()) {
       if (step.act != Act::kPart) {
         // The whole object may be a slot, too.
@@ -65,9 +65,9 @@ RowSteps::RowSteps(const Query& query) {
   }
 }
 
-Step RowSteps::For(absl::string_view key) const {
+TemplateStep RowSteps::For(absl::string_view key) const {
   const auto found = steps_.find(key);
-  return found == steps_.end() ? Step() : found->second;
+  return found == steps_.end() ? TemplateStep() : found->second;
 }
 
 void RowScratch::Reset() {

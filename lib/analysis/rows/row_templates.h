@@ -34,7 +34,7 @@ enum class Act : uint8_t {
 };
 
 // How to handle one key.
-struct Step {
+struct TemplateStep {
   Act act = Act::kSkip;
   // Index of the slot or part; -1 if neither.
   int index = -1;
@@ -51,13 +51,13 @@ class RowSteps {
 
   explicit RowSteps(const Query& query);
 
-  Step For(absl::string_view key) const;
+  TemplateStep For(absl::string_view key) const;
   const Part& part(int index) const {
     return parts_[static_cast<size_t>(index)];
   }
 
  private:
-  absl::flat_hash_map<std::string, Step> steps_;
+  absl::flat_hash_map<std::string, TemplateStep> steps_;
   std::vector<Part> parts_;
 };
 
@@ -115,7 +115,7 @@ struct PrintedField {
   // key, its colon, spaces.
   absl::string_view before;
   absl::string_view value;
-  Step step;
+  TemplateStep step;
 };
 
 // A copy of a text with readable bytes after it.

@@ -10,7 +10,7 @@
 
 namespace feedrate {
 
-struct SyntheticOptions {
+struct SyntheticRowOptions {
   // Seed of the random numbers.
   uint64_t seed = 1;
   // Standard deviation of log throughput over the runs of a job.
@@ -29,7 +29,8 @@ struct SyntheticOptions {
 // except for noise.
 class SyntheticRows {
  public:
-  explicit SyntheticRows(const SyntheticOptions& options) : options_(options) {}
+  explicit SyntheticRows(const SyntheticRowOptions& options)
+      : options_(options) {}
 
   std::vector<Env> Envs() const;
   std::vector<Run> Runs() const;
@@ -42,7 +43,7 @@ class SyntheticRows {
  private:
   void Measure(const Job& job, Row* row) const;
 
-  const SyntheticOptions options_;
+  const SyntheticRowOptions options_;
 };
 
 }  // namespace feedrate

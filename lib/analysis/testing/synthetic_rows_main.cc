@@ -31,7 +31,7 @@ namespace feedrate {
 namespace {
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
-  SyntheticOptions options;
+  SyntheticRowOptions options;
   options.seed = FLAGS_seed;
   options.noise = FLAGS_noise;
   options.early_stopped = FLAGS_early_stopped;

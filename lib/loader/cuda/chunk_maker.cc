@@ -92,7 +92,7 @@ ChunkMaker::~ChunkMaker() {
   cudaStreamDestroy(stream_);
 }
 
-absl::Status ChunkMaker::Open(int64_t item, const Chunk& chunk,
+absl::Status ChunkMaker::Open(int64_t item, const GpuChunk& chunk,
                               Sample* sample) {
   {
     const Stopwatch watch(&times_.read_s);
@@ -151,7 +151,7 @@ absl::Status ChunkMaker::DecodeOnHost(Sample* sample) {
   return absl::OkStatus();
 }
 
-absl::Status ChunkMaker::OpenUsable(const Chunk& chunk, int i) {
+absl::Status ChunkMaker::OpenUsable(const GpuChunk& chunk, int i) {
   const int64_t count = context_.source.size();
   const int64_t item = chunk.items[i];
   const int64_t tries = std::min(kMostTries, count);
@@ -177,7 +177,7 @@ absl::Status ChunkMaker::OpenUsable(const Chunk& chunk, int i) {
 
 // Decodes what the engine can, to memory of its own. The CPU gets what the
 // engine refuses, and also finds out what is wrong with a file.
-absl::Status ChunkMaker::DecodeOnDevice(const Chunk& chunk) {
+absl::Status ChunkMaker::DecodeOnDevice(const GpuChunk& chunk) {
   engine_samples_.clear();
   int64_t bytes = 0;
   for (int i = 0; i < chunk.piece.samples(); ++i) {
@@ -213,7 +213,7 @@ absl::Status ChunkMaker::DecodeOnDevice(const Chunk& chunk) {
 }
 
 // Decodes samples of the chunk again, on the host.
-absl::Status ChunkMaker::UseCpu(const Chunk& chunk,
+absl::Status ChunkMaker::UseCpu(const GpuChunk& chunk,
                                 const std::vector<int>& samples) {
   by_engine_ = false;
   for (const int i : samples) {
@@ -230,7 +230,7 @@ absl::Status ChunkMaker::UseCpu(const Chunk& chunk,
 }
 
 // Describes images, recipes and places as they will be on the device.
-void ChunkMaker::Describe(const Chunk& chunk) {
+void ChunkMaker::Describe(const GpuChunk& chunk) {
   const int count = chunk.piece.samples();
   const Head head(host_.data(), count);
   for (int i = 0; i < count; ++i) {
@@ -245,7 +245,7 @@ void ChunkMaker::Describe(const Chunk& chunk) {
 }
 
 // Copies what the CPU decoded and the descriptions at once.
-absl::Status ChunkMaker::Upload(const Chunk& chunk) {
+absl::Status ChunkMaker::Upload(const GpuChunk& chunk) {
   const Stopwatch watch(&times_.augment_s);
   RETURN_IF_ERROR(device_.ReserveExactly(host_.bytes() + kAlign));
   Describe(chunk);
@@ -254,7 +254,7 @@ absl::Status ChunkMaker::Upload(const Chunk& chunk) {
                     "cudaMemcpyAsync");
 }
 
-absl::Status ChunkMaker::Launch(const Chunk& chunk) {
+absl::Status ChunkMaker::Launch(const GpuChunk& chunk) {
   const Stopwatch watch(&times_.augment_s);
   const Head head(device_.data(), chunk.piece.samples());
   fused::RecipeBatch batch = context_.recipe.batch();
@@ -270,7 +270,7 @@ absl::Status ChunkMaker::Launch(const Chunk& chunk) {
   return CudaStatus(cudaEventSynchronize(done_), "the recipe");
 }
 
-absl::Status ChunkMaker::TryToMake(const Chunk& chunk) {
+absl::Status ChunkMaker::TryToMake(const GpuChunk& chunk) {
   by_engine_ = !by_cpu();
   faults_.clear();
   host_bytes_ = Head::Bytes(chunk.piece.samples());
@@ -283,7 +283,7 @@ absl::Status ChunkMaker::TryToMake(const Chunk& chunk) {
   return Launch(chunk);
 }
 
-absl::Status ChunkMaker::Make(const Chunk& chunk, FaultList* faults,
+absl::Status ChunkMaker::Make(const GpuChunk& chunk, FaultList* faults,
                               int64_t* items) {
   samples_.resize(std::max<size_t>(samples_.size(), chunk.piece.samples()));
   const absl::Status made = TryToMake(chunk);

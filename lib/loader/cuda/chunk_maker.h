@@ -135,7 +135,7 @@ struct ChunkContext {
 };
 
 // A part of a batch to make.
-struct Chunk {
+struct GpuChunk {
   BatchQueue::Piece piece;
   // For each sample: position in the epoch, and item.
   std::vector<int64_t> positions;
@@ -178,7 +178,7 @@ class ChunkMaker {
   // Makes the samples of a chunk and waits until they are in their batch. Adds
   // faults to `faults`; the next usable item replaces a bad one. Writes the
   // item of each sample to its place in `items`, which may be null.
-  absl::Status Make(const Chunk& chunk, FaultList* faults,
+  absl::Status Make(const GpuChunk& chunk, FaultList* faults,
                     int64_t* items = nullptr);
 
   const ChunkTimes& times() const { return times_; }
@@ -198,16 +198,16 @@ class ChunkMaker {
   };
 
   explicit ChunkMaker(const ChunkContext& context) : context_(context) {}
-  absl::Status Open(int64_t item, const Chunk& chunk, Sample* sample);
-  absl::Status OpenUsable(const Chunk& chunk, int i);
+  absl::Status Open(int64_t item, const GpuChunk& chunk, Sample* sample);
+  absl::Status OpenUsable(const GpuChunk& chunk, int i);
   absl::Status ReserveHost(int64_t bytes, FusedSize image);
   absl::Status DecodeOnHost(Sample* sample);
-  absl::Status DecodeOnDevice(const Chunk& chunk);
-  absl::Status UseCpu(const Chunk& chunk, const std::vector<int>& samples);
-  void Describe(const Chunk& chunk);
-  absl::Status Upload(const Chunk& chunk);
-  absl::Status Launch(const Chunk& chunk);
-  absl::Status TryToMake(const Chunk& chunk);
+  absl::Status DecodeOnDevice(const GpuChunk& chunk);
+  absl::Status UseCpu(const GpuChunk& chunk, const std::vector<int>& samples);
+  void Describe(const GpuChunk& chunk);
+  absl::Status Upload(const GpuChunk& chunk);
+  absl::Status Launch(const GpuChunk& chunk);
+  absl::Status TryToMake(const GpuChunk& chunk);
 
   const ChunkContext& context_;
   std::unique_ptr<NvJpegDecoder> decoder_;

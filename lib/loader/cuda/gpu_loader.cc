@@ -250,8 +250,8 @@ class GpuEpoch : public BatchStream {
     }
   }
 
-  Chunk ChunkOf(const BatchQueue::Piece& piece) const {
-    Chunk chunk;
+  GpuChunk ChunkOf(const BatchQueue::Piece& piece) const {
+    GpuChunk chunk;
     chunk.piece = piece;
     for (const int place : piece.places) {
       chunk.positions.push_back(piece.first + place);
@@ -358,7 +358,7 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
           absl::StrCat("there is no item ", item));
     }
     FaultList faults;
-    Chunk chunk;
+    GpuChunk chunk;
     chunk.piece.size = 1;
     chunk.piece.places = {0};
     chunk.positions = {0};

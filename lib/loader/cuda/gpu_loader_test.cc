@@ -76,7 +76,7 @@ TestBatches GpuBatches(const TransformSpec& spec, const std::string& folder,
   while (const auto piece = queue.Take(3, end)) {
     end = end == BatchQueue::End::kLow ? BatchQueue::End::kHigh
                                        : BatchQueue::End::kLow;
-    Chunk chunk;
+    GpuChunk chunk;
     chunk.piece = *piece;
     for (const int place : piece->places) {
       chunk.positions.push_back(piece->batch * kTestBatch + place);

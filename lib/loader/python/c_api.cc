@@ -133,7 +133,7 @@ class HostEngine : public Engine {
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(
     std::unique_ptr<Source> source, const LoaderOptions& options,
-    const GpuSettings& gpu, const feedrate_pinning* pinning) {
+    const LoaderGpuSettings& gpu, const feedrate_pinning* pinning) {
   if (gpu.device >= 0) {
     return make_gpu_engine(std::move(source), options, gpu);
   }
@@ -154,7 +154,7 @@ absl::Status Open(Settings settings, const std::vector<std::string>& files,
   opened->share.tail =
       settings.Word<EpochShare::Tail>("tail", {"keep", "pad", "drop"});
   // -1 is the CPU.
-  GpuSettings gpu;
+  LoaderGpuSettings gpu;
   gpu.device = opened->gpu = static_cast<int>(settings.Integer("gpu"));
   gpu.nvjpeg = settings.Text("nvjpeg");
   if (gpu.device >= 0 && make_gpu_engine == nullptr) {

@@ -36,14 +36,14 @@ class Engine {
 };
 
 // A GPU, and who decodes for it: see lib/loader/cuda/gpu_work.h.
-struct GpuSettings {
+struct LoaderGpuSettings {
   int device = 0;
   std::string nvjpeg;
 };
 
 using MakeGpuEngineFn = absl::StatusOr<std::unique_ptr<Engine>> (*)(
     std::unique_ptr<Source> source, const LoaderOptions& options,
-    const GpuSettings& gpu);
+    const LoaderGpuSettings& gpu);
 
 // Set by gpu_engine.cc in a library with CUDA, otherwise null.
 extern MakeGpuEngineFn make_gpu_engine;

@@ -90,7 +90,7 @@ absl::Status CheckDevice(int device, bool needs_clusters) {
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeGpuEngine(
     std::unique_ptr<Source> source, const LoaderOptions& options,
-    const GpuSettings& gpu) {
+    const LoaderGpuSettings& gpu) {
   RETURN_IF_ERROR(CheckMix(options.mix, options.recipe.format));
   absl::StatusOr<GpuRecipe> recipe =
       GpuRecipe::Create(options.recipe, options.mix);

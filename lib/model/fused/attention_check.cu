@@ -48,7 +48,7 @@ struct HostHead {
 // The kernels for text, whose attention cuDNN computes.
 void CheckHeads(const QkNormRope& a, const std::vector<double>& rotated_q,
                 const std::vector<double>& rotated_k) {
-  Buffer<Bf16> q(rotated_q.size()), k(rotated_k.size());
+  CheckBuffer<Bf16> q(rotated_q.size()), k(rotated_k.size());
   RunQkNormRope(a, q, k, nullptr);
   Hold("  Q, normed and rotated", q.Read(), rotated_q, kRounded);
   Hold("  K, normed and rotated", k.Read(), rotated_k, kRounded);
@@ -164,9 +164,9 @@ void CheckAttention(const AttentionSizes& z) {
       }
     }
   }
-  Buffer<Bf16> d_qkv(qkv), d_dmixed(dmixed), d_mixed(mixed.size()),
+  CheckBuffer<Bf16> d_qkv(qkv), d_dmixed(dmixed), d_mixed(mixed.size()),
       d_dqkv(dqkv.size());
-  Buffer<float> d_q_w(q_weight), d_k_w(k_weight), d_cos(cos), d_sin(sin),
+  CheckBuffer<float> d_q_w(q_weight), d_k_w(k_weight), d_cos(cos), d_sin(sin),
       d_log(z.batch * z.heads * kShortTokens),
       d_partial(z.batch * z.heads * 128), d_dq_w(64), d_dk_w(64),
       d_wide(PartialFloats(128));
@@ -200,7 +200,8 @@ void CheckAttention(const AttentionSizes& z) {
   if (z.queries == z.tokens) {
     // The gradients of Q, K and V that attention would pass on, and the way
     // back.
-    Buffer<Bf16> d_dq(dq_all), d_dk(dk_all), d_dv(dv_all), again(dqkv.size());
+    CheckBuffer<Bf16> d_dq(dq_all), d_dk(dk_all), d_dv(dv_all),
+        again(dqkv.size());
     RunQkNormRopeBackward(a, d_dq, d_dk, d_dv, again, d_dq_w, d_dk_w, d_wide,
                           false, nullptr);
     Hold("  gradient of Q, K and V, apart", again.Read(), dqkv, 2e-2);
@@ -212,9 +213,9 @@ void CheckAttention(const AttentionSizes& z) {
 void TimeAttention(const AttentionSizes& z) {
   const int64_t rows = z.batch * z.tokens, width = z.heads * 64;
   const size_t count = rows * width;
-  Buffer<Bf16> qkv(Random<Bf16>(3 * count)), mixed(count),
+  CheckBuffer<Bf16> qkv(Random<Bf16>(3 * count)), mixed(count),
       dmixed(Random<Bf16>(count)), dqkv(3 * count);
-  Buffer<float> weight(Random<float>(64, 0.1f, 1)),
+  CheckBuffer<float> weight(Random<float>(64, 0.1f, 1)),
       table(Random<float>(z.tokens * 64)),
       log_sum(z.batch * z.heads * kShortTokens),
       partial(z.batch * z.heads * 128), dweight(128);

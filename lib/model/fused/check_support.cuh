@@ -36,19 +36,19 @@ std::vector<double> Doubles(const std::vector<T>& values) {
 
 // Device memory, filled from or read to the host.
 template <typename T>
-class Buffer {
+class CheckBuffer {
  public:
-  explicit Buffer(size_t count) : count_(count) {
+  explicit CheckBuffer(size_t count) : count_(count) {
     if (cudaMalloc(&data_, count * sizeof(T)) != cudaSuccess) std::abort();
     // Poison: every result must be written.
     cudaMemset(data_, 0xff, count * sizeof(T));
   }
-  explicit Buffer(const std::vector<T>& host) : Buffer(host.size()) {
+  explicit CheckBuffer(const std::vector<T>& host) : CheckBuffer(host.size()) {
     cudaMemcpy(data_, host.data(), count_ * sizeof(T), cudaMemcpyDefault);
   }
-  ~Buffer() { cudaFree(data_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+  ~CheckBuffer() { cudaFree(data_); }
+  CheckBuffer(const CheckBuffer&) = delete;
+  CheckBuffer& operator=(const CheckBuffer&) = delete;
   operator T*() { return data_; }
   std::vector<double> Read() {
     std::vector<T> host(count_);

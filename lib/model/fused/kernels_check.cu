@@ -26,8 +26,8 @@ void CheckTokens() {
       }
     }
   }
-  Buffer<float> d_images(images);
-  Buffer<Bf16> d_patches(want.size());
+  CheckBuffer<float> d_images(images);
+  CheckBuffer<Bf16> d_patches(want.size());
   Patchify(d_images, d_patches, batch, channels, side, patch, nullptr);
   Hold("patches", d_patches.Read(), want, kRounded);
 
@@ -53,9 +53,9 @@ void CheckTokens() {
       dbias[c] += dx[at];
     }
   }
-  Buffer<Bf16> d_embedded(embedded), d_dpatches(dpatches.size());
-  Buffer<float> d_class(class_token), d_registers(registers), d_x(x.size()),
-      d_dx(dx), d_dclass(width), d_dregisters(dregisters.size()),
+  CheckBuffer<Bf16> d_embedded(embedded), d_dpatches(dpatches.size());
+  CheckBuffer<float> d_class(class_token), d_registers(registers),
+      d_x(x.size()), d_dx(dx), d_dclass(width), d_dregisters(dregisters.size()),
       d_dbias(width), partial(PartialFloats(width));
   AssembleTokens(d_embedded, d_class, d_registers, d_x, batch, tokens, first,
                  width, nullptr);
@@ -79,9 +79,9 @@ void CheckTokens() {
       text.push_back(table[bytes[i] * width + c]);
     }
   }
-  Buffer<int64_t> d_bytes(bytes);
-  Buffer<float> d_table(table), d_text(text.size());
-  Buffer<Bf16> d_one_hot(one_hot.size());
+  CheckBuffer<int64_t> d_bytes(bytes);
+  CheckBuffer<float> d_table(table), d_text(text.size());
+  CheckBuffer<Bf16> d_one_hot(one_hot.size());
   EmbedBytes(d_bytes, d_table, d_text, rows, width, nullptr);
   OneHot(d_bytes, d_one_hot, rows, kinds, nullptr);
   Hold("embedding of bytes", d_text.Read(), text, kExact);
@@ -111,9 +111,9 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, bool branch) {
       normed[r * width + c] = sum[r * width + c] * rstd[r] * weight[c];
     }
   }
-  Buffer<float> d_x(x), d_weight(weight), d_scale(scale), d_sum(count),
+  CheckBuffer<float> d_x(x), d_weight(weight), d_scale(scale), d_sum(count),
       d_rstd(samples), partial(PartialFloats(width));
-  Buffer<Bf16> d_y(y), d_normed(count), d_dnormed(dnormed);
+  CheckBuffer<Bf16> d_y(y), d_normed(count), d_dnormed(dnormed);
   AddNorm add;
   add.x = d_x;
   if (branch) add.y = d_y;
@@ -163,9 +163,9 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, bool branch) {
       dbias[c] += dy[at];
     }
   }
-  Buffer<float> d_in(in), d_in_rstd(in_rstd), d_dresidual(dresidual),
+  CheckBuffer<float> d_in(in), d_in_rstd(in_rstd), d_dresidual(dresidual),
       d_dx(rows * width), d_dweight(before), d_dscale(before), d_dbias(before);
-  Buffer<Bf16> d_dn(dn), d_added(added), d_dy(rows * width);
+  CheckBuffer<Bf16> d_dn(dn), d_added(added), d_dy(rows * width);
   NormBackward back;
   back.dnormed = d_dn;
   back.x = d_in;
@@ -206,8 +206,8 @@ void CheckGelu(int64_t rows, int64_t width) {
     gradient.push_back(float(dy[i]) * slope);
     dbias[i % width] += gradient.back();
   }
-  Buffer<Bf16> d_in(in), d_gradient(dy), d_value(rows * width);
-  Buffer<float> d_dbias(width), partial(PartialFloats(width));
+  CheckBuffer<Bf16> d_in(in), d_gradient(dy), d_value(rows * width);
+  CheckBuffer<float> d_dbias(width), partial(PartialFloats(width));
   GeluBackward(d_in, d_gradient, d_value, d_dbias, partial, rows, width, false,
                nullptr);
   Hold("GELU again", d_value.Read(), value, kRounded);
@@ -238,9 +238,9 @@ void CheckLoss(int64_t rows, int64_t classes, bool hard) {
     }
     losses.push_back(loss);
   }
-  Buffer<float> d_logits(logits), d_mixed(mixed), d_losses(rows), total(1);
-  Buffer<int64_t> d_labels(labels);
-  Buffer<Bf16> d_gradient(rows * classes);
+  CheckBuffer<float> d_logits(logits), d_mixed(mixed), d_losses(rows), total(1);
+  CheckBuffer<int64_t> d_labels(labels);
+  CheckBuffer<Bf16> d_gradient(rows * classes);
   CrossEntropy(d_logits, hard ? static_cast<int64_t*>(d_labels) : nullptr,
                hard ? nullptr : static_cast<float*>(d_mixed), d_losses,
                d_gradient, rows, classes, factor, nullptr);
@@ -255,7 +255,7 @@ void CheckLoss(int64_t rows, int64_t classes, bool hard) {
   const std::vector<double> rounded = d_gradient.Read();
   for (size_t i = 0; i < rounded.size(); ++i)
     columns[i % classes] += rounded[i];
-  Buffer<float> d_columns(classes), partial(128 * classes);
+  CheckBuffer<float> d_columns(classes), partial(128 * classes);
   SumRows(d_gradient, rows, classes, false, d_columns, partial, nullptr);
   Hold("  sum of rows", d_columns.Read(), columns, 1e-4);
 }
@@ -308,13 +308,13 @@ void CheckOptimizer(bool lamb) {
     }
   }
   const std::vector<float> zeros(count);
-  Buffer<float> d_values(values), d_gradients(gradients), first(zeros),
+  CheckBuffer<float> d_values(values), d_gradients(gradients), first(zeros),
       second(zeros), d_norm(1), partial(1024),
       learning_rate(std::vector<float>{0.01f}), steps(std::vector<float>{0}),
       chunk_squares(2 * tensors.size());
-  Buffer<Bf16> rounded(count);
-  Buffer<uint8_t> d_decays(decays);
-  Buffer<ChunkRange> d_tensors(tensors);
+  CheckBuffer<Bf16> rounded(count);
+  CheckBuffer<uint8_t> d_decays(decays);
+  CheckBuffer<ChunkRange> d_tensors(tensors);
   Norm(d_gradients, count, d_norm, partial, nullptr);
   Hold("norm of gradients", d_norm.Read(), {norm}, kExact);
   OptimizerStep a;

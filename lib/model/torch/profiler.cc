@@ -180,12 +180,12 @@ void AddKernels(const kineto::ProfilerResult& result, bool cuda,
 
 }  // namespace
 
-int64_t Profiler::steps() const {
+int64_t TrainProfiler::steps() const {
   return int64_t{options_.repeat} *
          (options_.wait + options_.warmup + options_.active);
 }
 
-void Profiler::BeforeStep(int64_t step) {
+void TrainProfiler::BeforeStep(int64_t step) {
   if (step > steps()) return;
   const int64_t cycle = options_.wait + options_.warmup + options_.active;
   const int64_t place = step % cycle;
@@ -199,18 +199,18 @@ void Profiler::BeforeStep(int64_t step) {
   }
 }
 
-void Profiler::Finish() {
+void TrainProfiler::Finish() {
   if (running_) Stop(/*keep=*/true);
 }
 
-void Profiler::Start() {
+void TrainProfiler::Start() {
   const std::set<ActivityType> activities = Activities(options_.cuda);
   kineto::prepareProfiler(Config(), activities);
   kineto::enableProfiler(Config(), activities);
   running_ = true;
 }
 
-void Profiler::Stop(bool keep) {
+void TrainProfiler::Stop(bool keep) {
   running_ = false;
   const std::unique_ptr<kineto::ProfilerResult> result =
       kineto::disableProfiler();
@@ -231,7 +231,7 @@ void Profiler::Stop(bool keep) {
   files_.push_back(file);
 }
 
-std::vector<KernelTime> Profiler::TopKernels() const {
+std::vector<KernelTime> TrainProfiler::TopKernels() const {
   std::map<std::string, double> parts;
   for (const auto& entry : kernels_) {
     parts[entry.second.part] += entry.second.total_s;

@@ -42,9 +42,9 @@ struct KernelTime {
 
 // Profiles the requested cycles; must be told when each step starts. c10::Error
 // if a file cannot be written.
-class Profiler {
+class TrainProfiler {
  public:
-  explicit Profiler(const ProfileOptions& options) : options_(options) {}
+  explicit TrainProfiler(const ProfileOptions& options) : options_(options) {}
 
   // Call before step `step`, counted from 0, and after the last.
   void BeforeStep(int64_t step);

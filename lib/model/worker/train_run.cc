@@ -496,7 +496,7 @@ class Training {
   }
 
   void RunProfile(const ProfileOptions& options) {
-    Profiler profiler(options);
+    TrainProfiler profiler(options);
     for (int64_t i = 0; i < profiler.steps(); ++i) {
       profiler.BeforeStep(i);
       trainer_->Step();

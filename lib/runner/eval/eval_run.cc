@@ -32,20 +32,20 @@ namespace {
 constexpr const char* kProbes[] = {"basic_reasoning_25", "format_following_30",
                                    "code_sanity_20"};
 
-absl::StatusOr<std::vector<Probe>> LoadProbes(
+absl::StatusOr<std::vector<EvalProbe>> LoadProbes(
     const std::vector<std::string>& files) {
-  std::vector<Probe> probes;
+  std::vector<EvalProbe> probes;
   for (const std::string& file : files) {
     ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
-    ASSIGN_OR_RETURN(Probe probe, ParseProbe(text, file));
+    ASSIGN_OR_RETURN(EvalProbe probe, ParseProbe(text, file));
     probes.push_back(std::move(probe));
   }
   return probes;
 }
 
-std::string PromptsOf(const std::vector<Probe>& probes) {
+std::string PromptsOf(const std::vector<EvalProbe>& probes) {
   std::string text;
-  for (const Probe& probe : probes) {
+  for (const EvalProbe& probe : probes) {
     for (const ProbeItem& item : probe.items) {
       absl::StrAppend(&text, item.prompt.size(), "\n", item.prompt, "\n");
     }
@@ -53,8 +53,8 @@ std::string PromptsOf(const std::vector<Probe>& probes) {
   return text;
 }
 
-absl::Status Fill(const TrainReply& answers, const std::vector<Probe>& probes,
-                  Eval* eval) {
+absl::Status Fill(const TrainReply& answers,
+                  const std::vector<EvalProbe>& probes, Eval* eval) {
   eval->set_model(answers.model());
   eval->set_parameters(answers.parameters());
   eval->set_shard_bytes(answers.bytes());
@@ -66,7 +66,7 @@ absl::Status Fill(const TrainReply& answers, const std::vector<Probe>& probes,
   size_t next = 0;
   int64_t items = 0;
   int64_t correct = 0;
-  for (const Probe& probe : probes) {
+  for (const EvalProbe& probe : probes) {
     if (next + probe.items.size() >
         static_cast<size_t>(answers.answers_size())) {
       return absl::DataLossError("a prompt was not answered");
@@ -117,7 +117,7 @@ absl::Status EvaluateText(const EvalRunOptions& options,
       files.push_back(JoinPath(folder, absl::StrCat(name, ".jsonl")));
     }
   }
-  ASSIGN_OR_RETURN(const std::vector<Probe> probes, LoadProbes(files));
+  ASSIGN_OR_RETURN(const std::vector<EvalProbe> probes, LoadProbes(files));
   ASSIGN_OR_RETURN(const std::string text, ReadFile(shard));
   if (options.tokenizer != "bytes") {
     RETURN_IF_ERROR(PlainFileBytes(options.tokenizer).status());
@@ -251,9 +251,9 @@ absl::StatusOr<ProbeItem> ParseItem(absl::string_view line) {
 
 }  // namespace
 
-absl::StatusOr<Probe> ParseProbe(absl::string_view text,
-                                 const std::string& file) {
-  Probe probe;
+absl::StatusOr<EvalProbe> ParseProbe(absl::string_view text,
+                                     const std::string& file) {
+  EvalProbe probe;
   probe.name = std::string(absl::StripSuffix(BaseName(file), ".jsonl"));
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -278,7 +278,7 @@ bool IsRight(const ProbeItem& item, const std::string& answer) {
   return std::regex_match(stripped, std::regex(item.pattern));
 }
 
-ProbeResult ScoreProbe(const Probe& probe,
+ProbeResult ScoreProbe(const EvalProbe& probe,
                        const std::vector<std::string>& answers) {
   ProbeResult result;
   result.set_name(probe.name);

@@ -52,7 +52,7 @@ struct ProbeItem {
   std::string pattern;
 };
 
-struct Probe {
+struct EvalProbe {
   // Name of the file, without folder and ending.
   std::string name;
   std::vector<ProbeItem> items;
@@ -60,14 +60,14 @@ struct Probe {
 
 // InvalidArgument with file and line: not JSON, no prompt, both or neither of
 // answer and pattern, an invalid pattern; or no item at all.
-absl::StatusOr<Probe> ParseProbe(absl::string_view text,
-                                 const std::string& file);
+absl::StatusOr<EvalProbe> ParseProbe(absl::string_view text,
+                                     const std::string& file);
 
 // Ignores spaces at either end of an answer.
 bool IsRight(const ProbeItem& item, const std::string& answer);
 
 // REQUIRES: one answer per item.
-ProbeResult ScoreProbe(const Probe& probe,
+ProbeResult ScoreProbe(const EvalProbe& probe,
                        const std::vector<std::string>& answers);
 
 // A number of an evaluation: perplexity, loss, bits_per_byte, probe_accuracy or

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(ProbeTest, ScoresByAnswerAndByPattern) {
-  const Probe probe = *ParseProbe(
+  const EvalProbe probe = *ParseProbe(
       "{\"prompt\":\"1 plus 1 is \",\"answer\":\"2\"}\n"
       "\n"
       "{\"prompt\":\"a word: \",\"pattern\":\"[a-z]+\"}\n",

@@ -13,7 +13,7 @@ DEFINE_string(soak, "",
 
 namespace feedrate {
 
-absl::Status ApplyAuditFlags(RunOptions* options, LoaderOptions* loader) {
+absl::Status ApplyAuditFlags(RunOptions* options, LoaderWorkOptions* loader) {
   if (!FLAGS_soak.empty()) {
     absl::Duration soak;
     if (!absl::ParseDuration(FLAGS_soak, &soak) ||

@@ -13,6 +13,6 @@ inline constexpr char kAuditFlagsFile[] = "lib/runner/loader/audit_flags.cc";
 // Sets what --audit and --soak ask for: the data set too, unless flags or jobs
 // name one. InvalidArgument names a flag that is wrong. REQUIRES: flags are
 // parsed.
-absl::Status ApplyAuditFlags(RunOptions* options, LoaderOptions* loader);
+absl::Status ApplyAuditFlags(RunOptions* options, LoaderWorkOptions* loader);
 
 }  // namespace feedrate

@@ -58,7 +58,7 @@ class LoaderWork : public JobWork {
  public:
   // All outlive this object.
   LoaderWork(const RunContext& context, const Job& job, const JobPolicy& policy,
-             const LoaderOptions& options, LoaderInputs* inputs,
+             const LoaderWorkOptions& options, LoaderInputs* inputs,
              LoaderLimits* limits)
       : context_(context),
         job_(job),
@@ -116,7 +116,7 @@ class LoaderWork : public JobWork {
   const RunContext& context_;
   const Job& job_;
   const JobPolicy& policy_;
-  const LoaderOptions& options_;
+  const LoaderWorkOptions& options_;
   LoaderInputs* const inputs_;
   LoaderLimits* const limits_;
   LoaderInputs::Input input_;
@@ -553,7 +553,7 @@ void LoaderWork::End() {
 
 class LoaderMode : public JobMode {
  public:
-  explicit LoaderMode(const LoaderOptions& options) : options_(options) {}
+  explicit LoaderMode(const LoaderWorkOptions& options) : options_(options) {}
 
   bool Covers(const Job& job) const override { return IsLoaderJob(job); }
   absl::Status Check(const Catalogue& catalogue, const Job& job) override {
@@ -586,7 +586,7 @@ class LoaderMode : public JobMode {
   }
 
  private:
-  const LoaderOptions options_;
+  const LoaderWorkOptions options_;
   std::unique_ptr<LoaderInputs> inputs_;
   std::unique_ptr<LoaderLimits> limits_;
 };
@@ -612,7 +612,7 @@ absl::StatusOr<std::unique_ptr<MeasuredChild>> SpawnLoader(
   return child;
 }
 
-std::shared_ptr<JobMode> MakeLoaderMode(const LoaderOptions& options) {
+std::shared_ptr<JobMode> MakeLoaderMode(const LoaderWorkOptions& options) {
   return std::make_shared<LoaderMode>(options);
 }
 

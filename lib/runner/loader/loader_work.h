@@ -14,7 +14,7 @@
 namespace feedrate {
 
 // Settings for loader jobs.
-struct LoaderOptions {
+struct LoaderWorkOptions {
   // Has the kernel forget the files before each epoch.
   bool cold = false;
   // Length of the training step that is played after each batch.
@@ -40,6 +40,6 @@ absl::StatusOr<std::unique_ptr<MeasuredChild>> SpawnLoader(
 
 // What `pipeline` measures, and `video` on files of clips: jobs of mode
 // `pipeline`.
-std::shared_ptr<JobMode> MakeLoaderMode(const LoaderOptions& options);
+std::shared_ptr<JobMode> MakeLoaderMode(const LoaderWorkOptions& options);
 
 }  // namespace feedrate

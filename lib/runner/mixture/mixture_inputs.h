@@ -78,7 +78,7 @@ absl::Status ApplyWeights(const std::map<std::string, double>& weights,
 
 // Settings for mixture jobs.
 
-struct MixtureOptions {
+struct MixtureWorkOptions {
   // Has the kernel forget the shards before each run.
   bool cold = false;
   // What to do with data that cannot be used: `fail` or `skip`.

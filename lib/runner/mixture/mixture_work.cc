@@ -55,7 +55,7 @@ class MixtureWork : public JobWork {
  public:
   // All outlive this object.
   MixtureWork(const RunContext& context, const Job& job,
-              const JobPolicy& policy, const MixtureOptions& options,
+              const JobPolicy& policy, const MixtureWorkOptions& options,
               MixtureInputs* inputs, KnownLimits* limits)
       : context_(context),
         job_(job),
@@ -84,7 +84,7 @@ class MixtureWork : public JobWork {
   const RunContext& context_;
   const Job& job_;
   const JobPolicy& policy_;
-  const MixtureOptions& options_;
+  const MixtureWorkOptions& options_;
   MixtureInputs* const inputs_;
   KnownLimits* const limits_;
   const MixtureInput* input_ = nullptr;
@@ -382,7 +382,7 @@ class MixtureAudit {
 
 class MixtureMode : public JobMode {
  public:
-  explicit MixtureMode(const MixtureOptions& options) : options_(options) {}
+  explicit MixtureMode(const MixtureWorkOptions& options) : options_(options) {}
 
   bool Covers(const Job& job) const override { return IsMixtureJob(job); }
   // The harness adds only two clock readings between batches.
@@ -422,14 +422,14 @@ class MixtureMode : public JobMode {
   }
 
  private:
-  const MixtureOptions options_;
+  const MixtureWorkOptions options_;
   std::unique_ptr<MixtureInputs> inputs_;
   KnownLimits limits_;
 };
 
 }  // namespace
 
-std::shared_ptr<JobMode> MakeMixtureMode(const MixtureOptions& options) {
+std::shared_ptr<JobMode> MakeMixtureMode(const MixtureWorkOptions& options) {
   return std::make_shared<MixtureMode>(options);
 }
 

@@ -9,6 +9,6 @@
 namespace feedrate {
 
 // Jobs of mode `mixture`.
-std::shared_ptr<JobMode> MakeMixtureMode(const MixtureOptions& options);
+std::shared_ptr<JobMode> MakeMixtureMode(const MixtureWorkOptions& options);
 
 }  // namespace feedrate
