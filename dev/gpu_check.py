@@ -19,8 +19,8 @@ gpu_check.py ways FOLDER             exit 3 unless trainings of `ways` are what
 gpu_check.py paper FOLDER            Markdown of the rows paper_*.jsonl in the
                                      folder, beside paper_*.plan; exit 3 if
                                      planned rows are missing or failed
-gpu_check.py pynv FILE...            clips per second of PyNvVideoCodec, as
-                                     nvdec_check times them
+gpu_check.py clips_of PEER FILE...   clips per second of PyNvVideoCodec (pynv) or
+                                     torchcodec, as nvdec_check times them
 """
 
 import csv
@@ -513,44 +513,64 @@ def paper(folder):
     return problems if rows else ["no rows"]
 
 
-def time_pynv(*files):
-    """Clips of 16 frames as RGB on the GPU; opening the file counts. Decoders
-    are used again."""
-    # Not at the top: only this needs them.
+def pynv_reader(file):
+    """A function that opens `file` again and decodes frames of it. The decoder
+    is used again."""
+    # Not at the top, like torchcodec: only these need them.
     import PyNvVideoCodec
+
+    decoder = PyNvVideoCodec.SimpleDecoder(
+        file, output_color_type=PyNvVideoCodec.OutputColorType.RGB
+    )
+
+    def read(choose):
+        decoder.reconfigure_decoder(file)
+        return decoder.get_batch_frames_by_index(choose(len(decoder)))
+
+    return read
+
+
+def torchcodec_reader(file):
+    """The same; torchcodec keeps decoders of closed files and uses them again."""
+    from torchcodec.decoders import VideoDecoder
+
+    def read(choose):
+        decoder = VideoDecoder(file, device="cuda")
+        return decoder.get_frames_at(choose(len(decoder))).data
+
+    return read
+
+
+def time_clips(reader, *files):
+    """Clips of 16 frames as RGB on the GPU; opening the file counts."""
     import torch
 
-    rgb = PyNvVideoCodec.OutputColorType.RGB
+    def uniform(frames, _):
+        return [round(i * (frames - 1) / 15) for i in range(16)]
 
-    def read(decoder, rule, item):
-        frames = len(decoder)
-        if rule == "uniform":
-            step = (frames - 1) / 15
-            wanted = [round(i * step) for i in range(16)]
-        else:
-            first = random.Random(item).randrange(frames - 15)
-            wanted = list(range(first, first + 16))
-        got = decoder.get_batch_frames_by_index(wanted)
+    def consecutive(frames, item):
+        first = random.Random(item).randrange(frames - 15)
+        return list(range(first, first + 16))
+
+    def clip(read, rule, item):
+        got = read(lambda frames: rule(frames, item))
         torch.cuda.synchronize()
         if len(got) != 16:
             raise ValueError(f"{len(got)} frames, not 16")
 
     for file in files:
-        for rule in ("uniform", "consecutive"):
-            name = f"{pathlib.Path(file).name:18} {rule:11}"
+        for rule in (uniform, consecutive):
+            name = f"{pathlib.Path(file).name:18} {rule.__name__:11}"
             try:
-                decoder = PyNvVideoCodec.SimpleDecoder(
-                    file, output_color_type=rgb
-                )
-                read(decoder, rule, -1)
+                read = reader(file)
+                clip(read, rule, -1)
                 start = time.perf_counter()
                 for item in range(20):
-                    decoder.reconfigure_decoder(file)
-                    read(decoder, rule, item)
+                    clip(read, rule, item)
                 seconds = time.perf_counter() - start
             except Exception as error:
                 reason = re.sub(r"\s+", " ", str(error))
-                print(f"{name} {type(error).__name__}: {reason}")
+                print(f"{name} {type(error).__name__}: {reason[:300]}")
                 continue
             print(f"{name} {20 / seconds:.0f} clips per second", flush=True)
 
@@ -565,8 +585,9 @@ def main(arguments):
     if command == "images":
         make_images(path, int(rest[0]))
         return 0
-    if command == "pynv":
-        time_pynv(path, *rest)
+    if command == "clips_of":
+        readers = {"pynv": pynv_reader, "torchcodec": torchcodec_reader}
+        time_clips(readers[path], *rest)
         return 0
     if command == "table":
         show(read_rows(path))

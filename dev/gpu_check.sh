@@ -9,8 +9,8 @@
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
 # of these if none is named. Eight more run only if they are named: `blur`
 # (kernels that exist twice), `ways` (trainings), `files` (training from
-# files), `codecs` (the files in the folder VIDEOS, by default videos/, by NVDEC
-# and by PyNvVideoCodec), `paper`, `compiled` (Kornia of env_set current as it is and under
+# files), `codecs` (the files in the folder VIDEOS, by default videos/, by NVDEC,
+# PyNvVideoCodec and torchcodec), `paper`, `compiled` (Kornia of env_set current as it is and under
 # torch.compile), `cvcuda` and `dali` (rows of CV-CUDA and DALI); the last three
 # need wheels in WHEELS, by default wheels/; with DUEL_S=N, `dali` also runs
 # gpu_duel_dali.py for N seconds, with feedrate.Loader as a third side. `paper`
@@ -315,20 +315,41 @@ video() {
     rows/video_pipeline.jsonl
 }
 
+# unpack_wheels FOLDER NAME...: says so and fails where one is not here.
+unpack_wheels() {
+  local folder="$1" name wheel
+  shift
+  for name in "$@"; do
+    wheel="$(echo "$wheels/$name"-*.whl)"
+    if [[ ! -e "$wheel" ]]; then
+      echo "left out: no $wheels/$name-*.whl"
+      return 1
+    fi
+    "$python" -m zipfile -e "$wheel" "$folder"
+  done
+}
+
 # Videos that our FFmpeg cannot encode, such as HEVC, VP9 and AV1.
 codecs() {
-  local videos=("${VIDEOS:-videos}"/*) wheel packages=cache/pynv
+  local videos=("${VIDEOS:-videos}"/*) packages=cache/clips library name
   title "videos of ${VIDEOS:-videos}: frames of NVDEC against those of the CPU"
   check "nvdec_check of files" bin/nvdec_check "${videos[@]}"
   title "the same by PyNvVideoCodec"
-  wheel="$(echo "$wheels"/pynvvideocodec*.whl)"
-  if [[ ! -e "$wheel" ]]; then
-    echo "left out: no $wheels/pynvvideocodec*.whl"
-    return
+  if unpack_wheels "$packages" pynvvideocodec; then
+    check pynv env PYTHONPATH="$packages" "$python" gpu_check.py clips_of pynv \
+      "${videos[@]}"
   fi
-  "$python" -m zipfile -e "$wheel" "$packages"
-  check pynv env PYTHONPATH="$packages" "$python" gpu_check.py pynv \
-    "${videos[@]}"
+  title "the same by torchcodec on the GPU, with the FFmpeg of PyAV's wheel"
+  if unpack_wheels "$packages" torchcodec av; then
+    for library in "$packages"/av.libs/lib{av,sw}*-*.so.*; do
+      # libavcodec-0123abcd.so.63.1.102 is libavcodec.so.63 to others.
+      name="$(basename "$library" | sed -E 's/-[0-9a-f]+(\.so\.[0-9]+).*/\1/')"
+      ln -sf "$(basename "$library")" "$packages/av.libs/$name"
+    done
+    check torchcodec env PYTHONPATH="$packages" \
+      LD_LIBRARY_PATH="$PWD/$packages/av.libs:${LD_LIBRARY_PATH:-}" \
+      "$python" gpu_check.py clips_of torchcodec "${videos[@]}"
+  fi
 }
 
 nvdec_sanitizer() {

@@ -24,14 +24,28 @@ bool IsReference(const std::string& packet) {
   return true;
 }
 
+// The bits of the first byte of a packet of VP9.
+bool ShowsEarlier(uint8_t first) { return (first & 0x08) != 0; }
+bool IsShown(uint8_t first) { return (first & 0x02) != 0; }
+
+// The size in the packet of a key frame of 8 bits; a multiple of 4 bits before
+// it.
+int Vp9Width(const uint8_t* at) {
+  return ((at[4] & 15) << 12 | at[5] << 4 | at[6] >> 4) + 1;
+}
+int Vp9Height(const uint8_t* at) { return Vp9Width(at + 2); }
+
 }  // namespace
 
 // A picture is complete when the next one begins, so everything here happens
-// late.
+// late. Packets of VP9 are complete.
 struct FakeNvcuvid::Parser {
   explicit Parser(const CUVIDPARSERPARAMS& params) : params(params) {
     is_h264 = params.CodecType == cudaVideoCodec_H264;
-    const AVCodecID id = is_h264 ? AV_CODEC_ID_H264 : AV_CODEC_ID_MPEG4;
+    is_vp9 = params.CodecType == cudaVideoCodec_VP9;
+    const AVCodecID id = is_h264  ? AV_CODEC_ID_H264
+                         : is_vp9 ? AV_CODEC_ID_VP9
+                                  : AV_CODEC_ID_MPEG4;
     const AVCodec* const codec = avcodec_find_decoder(id);
     decoder.reset(avcodec_alloc_context3(codec));
     decoder->thread_count = 1;
@@ -52,7 +66,8 @@ struct FakeNvcuvid::Parser {
       return true;
     }
     waiting.push_back({std::exchange(header, "") + bytes, data.timestamp});
-    return static_cast<int>(waiting.size()) <= current->late || Finish();
+    const int late = is_vp9 ? 0 : current->late;
+    return static_cast<int>(waiting.size()) <= late || Finish();
   }
 
   bool End() {
@@ -65,6 +80,7 @@ struct FakeNvcuvid::Parser {
     avcodec_flush_buffers(decoder.get());
     surfaces = 0;
     last_time = -1;
+    lag = 0;
     return true;
   }
 
@@ -76,9 +92,28 @@ struct FakeNvcuvid::Parser {
     av_new_packet(packet.get(), static_cast<int>(bytes.size()));
     std::memcpy(packet->data, bytes.data(), bytes.size());
     packet->pts = time;
-    const bool good = StartSequence() && Decode(IsReference(bytes));
+    const bool good = StartSequence() && (is_vp9 ? DecodeVp9(bytes[0])
+                                                 : Decode(IsReference(bytes)));
     av_packet_unref(packet.get());
     return good && ShowReady();
+  }
+
+  // A first picture that is not shown has another one behind it.
+  bool DecodeVp9(uint8_t first) {
+    if (ShowsEarlier(first)) {
+      index_of[time] = hidden;
+      return avcodec_send_packet(decoder.get(), packet.get()) >= 0;
+    }
+    if (!IsShown(first)) {
+      CUVIDPICPARAMS picture = {};
+      hidden = picture.CurrPicIdx = next++ % surfaces;
+      // From here on the real parser's times are late.
+      lag = 1;
+      if (params.pfnDecodePicture(params.pUserData, &picture) == 0) {
+        return false;
+      }
+    }
+    return Decode(/*is_reference=*/true);
   }
 
   bool StartSequence() {
@@ -87,8 +122,12 @@ struct FakeNvcuvid::Parser {
     av_parser_parse2(sizes, decoder.get(), &out, &size, packet->data,
                      packet->size, time, time, 0);
     if (surfaces > 0) return true;
-    const int width = is_h264 ? sizes->width : decoder->width;
-    const int height = is_h264 ? sizes->height : decoder->height;
+    int width = is_h264 ? sizes->width : decoder->width;
+    int height = is_h264 ? sizes->height : decoder->height;
+    if (is_vp9) {
+      width = Vp9Width(packet->data);
+      height = Vp9Height(packet->data);
+    }
     CUVIDEOFORMAT format = {};
     format.codec = params.CodecType;
     format.min_num_decode_surfaces = 8;
@@ -144,17 +183,21 @@ struct FakeNvcuvid::Parser {
   }
 
   bool Show(int64_t pts) {
+    if (current->unshown.count(pts) > 0) return true;
     ++current->shown;
     current->times_rise &= pts > last_time;
     last_time = pts;
     CUVIDPARSERDISPINFO info = {};
     info.picture_index = index_of[pts];
-    info.timestamp = pts;
+    info.timestamp = pts - lag;
     return params.pfnDisplayPicture(params.pUserData, &info) != 0;
   }
 
   const CUVIDPARSERPARAMS params;
   bool is_h264 = false;
+  bool is_vp9 = false;
+  int hidden = 0;
+  int64_t lag = 0;
   AvPtr<AVCodecContext> decoder;
   AVCodecParserContext* sizes = nullptr;
   AvPtr<AVPacket> packet;

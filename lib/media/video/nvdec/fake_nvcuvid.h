@@ -35,6 +35,8 @@ class FakeNvcuvid {
   bool full_range = false;
   // Frames with these times are damaged.
   std::set<int64_t> damaged;
+  // Frames with these times are not shown, as if they were damaged.
+  std::set<int64_t> unshown;
   // Codes that calls return.
   int create_result = 0;
   int decode_result = 0;

@@ -26,8 +26,7 @@ constexpr int kLate = 2;
 constexpr int kFailed = 0;
 constexpr int kDone = 1;
 
-// NumCodecs means that the CPU decodes it: engines lack it or, for VP8 and VP9,
-// which code pictures that are not shown, the parser does not tell all frames.
+// NumCodecs means that engines lack it and the CPU decodes it.
 cudaVideoCodec CodecOf(AVCodecID codec) {
   switch (codec) {
     case AV_CODEC_ID_H264:
@@ -38,6 +37,10 @@ cudaVideoCodec CodecOf(AVCodecID codec) {
       return cudaVideoCodec_MPEG4;
     case AV_CODEC_ID_AV1:
       return cudaVideoCodec_AV1;
+    case AV_CODEC_ID_VP8:
+      return cudaVideoCodec_VP8;
+    case AV_CODEC_ID_VP9:
+      return cudaVideoCodec_VP9;
     default:
       return cudaVideoCodec_NumCodecs;
   }
@@ -49,6 +52,18 @@ bool TellsColours(cudaVideoCodec codec) {
   return codec == cudaVideoCodec_H264 || codec == cudaVideoCodec_HEVC ||
          codec == cudaVideoCodec_AV1;
 }
+
+// Whether the codec has pictures that are decoded and not shown.
+bool HidesPictures(AVCodecID codec) {
+  return codec == AV_CODEC_ID_VP8 || codec == AV_CODEC_ID_VP9;
+}
+
+// The first byte of a packet of VP8: the picture is shown.
+bool ShowsVp8(uint8_t first) { return (first & 0x10) != 0; }
+
+// The first byte of a packet of VP9 with 8 bits: nothing but the number of an
+// earlier picture to show.
+bool ShowsEarlierVp9(uint8_t first) { return (first & 0xf8) == 0x88; }
 
 }  // namespace
 
@@ -70,7 +85,9 @@ struct NvdecSession::Callbacks {
     // higher layer.
     const bool skip = picture->ref_pic_flag == 0 && self->unwanted_ > kLate &&
                       self->codec_ == AV_CODEC_ID_H264;
-    self->missing_[picture->CurrPicIdx % self->missing_.size()] = skip;
+    const size_t index = picture->CurrPicIdx % self->missing_.size();
+    self->missing_[index] = skip;
+    self->times_[index] = self->packet_time_;
     if (skip) {
       self->engine_->Skip();
       return kDone;
@@ -82,11 +99,13 @@ struct NvdecSession::Callbacks {
   static int CUDAAPI Display(void* session, CUVIDPARSERDISPINFO* shown) {
     auto* const self = static_cast<NvdecSession*>(session);
     if (!self->failure_.ok()) return kFailed;
-    if (shown == nullptr || self->sink_ == nullptr ||
-        !self->sink_->Wants(shown->timestamp)) {
-      return kDone;
-    }
-    self->failure_ = Show(*shown, self);
+    if (shown == nullptr) return kDone;
+    const absl::StatusOr<int64_t> time =
+        self->TimeOf(shown->picture_index, shown->timestamp);
+    self->failure_ = time.status();
+    if (!time.ok()) return kFailed;
+    if (self->sink_ == nullptr || !self->sink_->Wants(*time)) return kDone;
+    self->failure_ = Show(*shown, *time, self);
     return self->failure_.ok() ? kDone : kFailed;
   }
 
@@ -111,12 +130,12 @@ struct NvdecSession::Callbacks {
     self->picture_.weights = WeightsOf(matrix, full_range);
   }
 
-  static absl::Status Show(const CUVIDPARSERDISPINFO& shown,
+  static absl::Status Show(const CUVIDPARSERDISPINFO& shown, int64_t time,
                            NvdecSession* self) {
     // It was left out by mistake, or damaged; the parser shows it anyway.
     if (self->missing_[shown.picture_index % self->missing_.size()]) {
       return absl::UnimplementedError(absl::StrCat(
-          "NVDEC: frame ", shown.timestamp, " is wanted and was not decoded"));
+          "NVDEC: frame ", time, " is wanted and was not decoded"));
     }
     NvdecEngine& engine = *self->engine_;
     ASSIGN_OR_RETURN(const NvdecEngine::Surface surface,
@@ -211,8 +230,30 @@ absl::Status NvdecSession::Parse(absl::string_view bytes, unsigned flags,
       absl::StrCat("is damaged: ", parsed.message()));
 }
 
+absl::StatusOr<int64_t> NvdecSession::TimeOf(int picture, int64_t parser_time) {
+  if (!HidesPictures(codec_)) return parser_time;
+  const int64_t decoded = times_[picture % times_.size()];
+  if (unshown_.empty() ||
+      (!unshown_.front().shows_earlier && unshown_.front().pts != decoded)) {
+    return absl::UnimplementedError(absl::StrCat(
+        "NVDEC: a picture before frame ", decoded, " was not shown"));
+  }
+  const int64_t pts = unshown_.front().pts;
+  unshown_.pop_front();
+  return pts;
+}
+
 absl::Status NvdecSession::ParsePacket(const AVPacket& packet) {
   const bool has_time = packet.pts != AV_NOPTS_VALUE;
+  packet_time_ = packet.pts;
+  if (HidesPictures(codec_) && packet.size > 0) {
+    const uint8_t first = packet.data[0];
+    const bool is_vp9 = codec_ == AV_CODEC_ID_VP9;
+    // A packet of VP9 shows one frame, whatever else it has.
+    if (is_vp9 || ShowsVp8(first)) {
+      unshown_.push_back({packet.pts, is_vp9 && ShowsEarlierVp9(first)});
+    }
+  }
   return Parse({reinterpret_cast<const char*>(packet.data),
                 static_cast<size_t>(packet.size)},
                has_time ? CUVID_PKT_TIMESTAMP : 0, has_time ? packet.pts : 0);
@@ -248,6 +289,7 @@ void NvdecSession::BeginRow() {
   is_fresh_ = true;
   unwanted_ = kLate;
   missing_.fill(true);
+  unshown_.clear();
 }
 
 absl::Status NvdecSession::Checked(absl::Status status) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -55,6 +56,8 @@ class NvdecSession : public FrameDecoder {
   absl::Status CreateParser(int codec);
   absl::Status SendPacket(const AVPacket& packet);
   absl::Status SendEnd();
+  // The time of the frame that the parser shows.
+  absl::StatusOr<int64_t> TimeOf(int picture, int64_t parser_time);
   // Starts a run of packets from a key frame on.
   void BeginRow();
   // Sends a piece of the stream to the parser.
@@ -89,6 +92,17 @@ class NvdecSession : public FrameDecoder {
   int unwanted_ = 0;
   // Pictures of this run that were not decoded, by index.
   std::array<bool, 64> missing_ = {};
+  // VP8 and VP9, where the parser's times go astray after a picture that is not
+  // shown: the packets whose frame was not shown yet, in order, and the time of
+  // the packet with which each picture was decoded, by index.
+  struct UnshownPacket {
+    int64_t pts = 0;
+    // It shows a picture of an earlier packet.
+    bool shows_earlier = false;
+  };
+  std::deque<UnshownPacket> unshown_;
+  std::array<int64_t, 64> times_ = {};
+  int64_t packet_time_ = 0;
   // State of the call in progress: where frames go, and what failed in a
   // callback.
   FrameSink* sink_ = nullptr;

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "lib/media/video/clip_reader.h"
 #include "lib/media/video/clips.h"
 #include "lib/media/video/frame_rgb.h"
@@ -19,6 +21,7 @@ namespace feedrate {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr int kFrames = 40;
@@ -36,23 +39,24 @@ std::string Encode(const std::string& container, const std::string& codec,
   return EncodeVideo(options, 5).value();
 }
 
-// Opens a walk as nvdec_reader.cc does.
-absl::StatusOr<std::unique_ptr<ClipWalk>> OpenWalk(const std::string& file,
-                                                   NvdecSession* session) {
+// Opens a walk as nvdec_reader.cc does, through `decoder` if there is one.
+absl::StatusOr<std::unique_ptr<ClipWalk>> OpenWalk(
+    const std::string& file, NvdecSession* session,
+    FrameDecoder* decoder = nullptr) {
   return ClipWalk::Open({"", file},
-                        [session](const AVCodecParameters& parameters)
+                        [=](const AVCodecParameters& parameters)
                             -> absl::StatusOr<FrameDecoder*> {
                           const absl::Status begun = session->Begin(parameters);
                           if (!begun.ok()) return begun;
-                          return session;
+                          return decoder == nullptr ? session : decoder;
                         });
 }
 
 // Reads frames of a file through a session, with the kernel's conversion.
 absl::StatusOr<std::vector<uint8_t>> ReadBySession(
     const std::string& file, const std::vector<int64_t>& frames,
-    NvdecSession* session) {
-  const auto walk = OpenWalk(file, session);
+    NvdecSession* session, FrameDecoder* decoder = nullptr) {
+  const auto walk = OpenWalk(file, session, decoder);
   if (!walk.ok()) return walk.status();
   const int64_t bytes = FrameBytesOf((*walk)->info());
   std::vector<uint8_t> rgb(frames.size() * bytes);
@@ -125,11 +129,120 @@ INSTANTIATE_TEST_SUITE_P(
                       Kind{"mkv", "libx264", 2},
                       // Frames are identified by counting.
                       Kind{"avi", "libx264", 2}, Kind{"avi", "mpeg4", 2},
-                      Kind{"avi", "mpeg4", 0}, Kind{"mp4", "mpeg4", 2}),
+                      Kind{"avi", "mpeg4", 0}, Kind{"mp4", "mpeg4", 2},
+                      Kind{"webm", "libvpx-vp9", 0},
+                      Kind{"mp4", "libvpx-vp9", 0}),
     [](const ::testing::TestParamInfo<Kind>& info) {
-      return absl::StrCat(info.param.container, info.param.codec,
+      return absl::StrCat(info.param.container,
+                          absl::StrReplaceAll(info.param.codec, {{"-", "_"}}),
                           info.param.b_frames);
     });
+
+// A packet of these bytes instead.
+AvPtr<AVPacket> WithBytes(const AVPacket& packet, const std::string& bytes) {
+  AvPtr<AVPacket> other(av_packet_alloc());
+  EXPECT_EQ(av_new_packet(other.get(), static_cast<int>(bytes.size())), 0);
+  std::memcpy(other->data, bytes.data(), bytes.size());
+  EXPECT_EQ(av_packet_copy_props(other.get(), &packet), 0);
+  return other;
+}
+
+// Shows the picture in slot 0, where a key frame is.
+constexpr char kShowAgain = static_cast<char>(0x88);
+
+// Makes key frames of VP9 pictures that are not shown, each with another one
+// behind it in its packet that shows it, and the index of both.
+struct Hider : FrameDecoder {
+  explicit Hider(NvdecSession* session) : session(*session) {}
+  const char* name() const override { return session.name(); }
+  absl::Status Send(const AVPacket& packet, bool wanted,
+                    FrameSink* sink) override {
+    if ((packet.flags & AV_PKT_FLAG_KEY) == 0) {
+      return session.Send(packet, wanted, sink);
+    }
+    std::string bytes(reinterpret_cast<const char*>(packet.data), packet.size);
+    bytes[0] = static_cast<char>(bytes[0] & ~0x02);
+    const std::string mark = "\xd9";
+    std::string sizes(8, '\0');
+    const auto size = static_cast<uint32_t>(packet.size);
+    std::memcpy(&sizes[0], &size, sizeof(size));
+    sizes[4] = 1;
+    bytes += kShowAgain + mark + sizes + mark;
+    ++hidden;
+    return session.Send(*WithBytes(packet, bytes), wanted, sink);
+  }
+  absl::Status Drain(FrameSink* sink) override { return session.Drain(sink); }
+
+  NvdecSession& session;
+  int hidden = 0;
+};
+
+TEST(NvdecSessionTest, PicturesOfVp9MayBeHidden) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  Hider hider(&session);
+  const std::string file = Encode("webm", "libvpx-vp9", 0);
+  for (const std::vector<int64_t>& clip : Clips()) {
+    const auto rgb = ReadBySession(file, clip, &session, &hider);
+    ASSERT_TRUE(rgb.ok()) << rgb.status();
+    EXPECT_TRUE(*rgb == ReadByCpu(file, clip));
+  }
+  EXPECT_GT(hider.hidden, 4);
+  EXPECT_EQ(session.counts().decoded, nvcuvid.shown + hider.hidden);
+}
+
+TEST(NvdecSessionTest, WhereVp9IsNotShownAnotherDecoderMustRead) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("webm", "libvpx-vp9", 0);
+  nvcuvid.unshown = {5};
+  const auto read = ReadBySession(file, {7}, &session);
+  EXPECT_EQ(read.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(read.status().message(),
+              HasSubstr("a picture before frame 6 was not shown"));
+}
+
+// Wants all frames and keeps their times.
+struct AllFrames : FrameSink {
+  bool Wants(int64_t pts) override {
+    times.push_back(pts);
+    return true;
+  }
+  absl::Status Take(const DecodedFrame& frame) override {
+    return absl::OkStatus();
+  }
+  std::vector<int64_t> times;
+};
+
+// Hands packets on, and shows the picture of the first again instead of each
+// second one.
+struct Repeater : FrameDecoder {
+  explicit Repeater(NvdecSession* session) : session(*session) {}
+  const char* name() const override { return session.name(); }
+  absl::Status Send(const AVPacket& packet, bool wanted, FrameSink*) override {
+    if (packet.pts % 2 == 0) return session.Send(packet, wanted, &all);
+    const AvPtr<AVPacket> again = WithBytes(packet, {kShowAgain});
+    return session.Send(*again, wanted, &all);
+  }
+  absl::Status Drain(FrameSink*) override { return session.Drain(&all); }
+
+  NvdecSession& session;
+  AllFrames all;
+};
+
+TEST(NvdecSessionTest, Vp9MayShowAPictureAgain) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  Repeater repeater(&session);
+  const std::string file = Encode("webm", "libvpx-vp9", 0);
+  const auto walk = OpenWalk(file, &session, &repeater);
+  ASSERT_TRUE(walk.ok()) << walk.status();
+  // Its frames go to `all`.
+  const absl::Status read =
+      (*walk)->Read({9}, [](auto&&...) { return absl::OkStatus(); });
+  EXPECT_TRUE(absl::IsInvalidArgument(read)) << read;
+  EXPECT_THAT(repeater.all.times, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+}
 
 TEST(NvdecSessionTest, TimesRiseWithinARow) {
   FakeNvcuvid nvcuvid;
