@@ -117,7 +117,8 @@ class CudaTransform : public PreparedTransform {
  private:
   void Call(int64_t first, int64_t count, int64_t num_items);
   cudaError_t Launch(const ByteImage* in, const void* params, int count,
-                     const ByteImage* out, FusedSize largest);
+                     const ByteImage* out, FusedSize largest,
+                     const void* host_params);
   const FusedOp op_;
   // Items per call.
   const int64_t batch_;
@@ -166,15 +167,20 @@ absl::Status CudaTransform::Load(const Corpus& corpus) {
 
 cudaError_t CudaTransform::Launch(const ByteImage* in, const void* params,
                                   int count, const ByteImage* out,
-                                  FusedSize largest) {
+                                  FusedSize largest, const void* host_params) {
   const cudaStream_t stream = probe_->stream();
   switch (op_.kernel) {
     case FusedOp::Kernel::kWarp:
       return WarpBytes(in, static_cast<const fused::Projection*>(params), count,
                        op_.edge, out, largest.height, largest.width, stream);
-    case FusedOp::Kernel::kJitter:
-      return JitterBytes(in, static_cast<const fused::Jitter*>(params), count,
-                         out, stream);
+    case FusedOp::Kernel::kJitter: {
+      const auto* const jitters =
+          static_cast<const fused::Jitter*>(host_params);
+      return JitterBytes(
+          in, static_cast<const fused::Jitter*>(params), count,
+          std::any_of(jitters, jitters + count, fused::HasContrast), out,
+          stream);
+    }
     case FusedOp::Kernel::kBlur:
       return BlurBytes(in, static_cast<const float*>(params), count, op_.radius,
                        out, largest.height, largest.width, stream);
@@ -193,8 +199,10 @@ void CudaTransform::Call(int64_t first, int64_t count, int64_t num_items) {
       packer_.Pack(first, count, num_items, &random_, slot.host);
   Check(staging_->Send(slot, packed.bytes), "cudaMemcpyAsync");
   const auto* in = reinterpret_cast<const ByteImage*>(slot.device);
-  Check(Launch(in, in + 2 * count, static_cast<int>(count), in + count,
-               packed.largest),
+  const int64_t params = 2 * count;
+  Check(Launch(in, in + params, static_cast<int>(count), in + count,
+               packed.largest,
+               reinterpret_cast<const ByteImage*>(slot.host) + params),
         "launch");
 }
 

@@ -144,18 +144,23 @@ void Checker::Bytes() {
         {{0.95f, 0.05f, 10, -0.03f, 0.9f, 15, 1e-4f, -2e-4f}});
     sigmas.push_back(0.8f + 0.3f * static_cast<float>(i));
   }
-  const Buffer<Jitter> jitters_d(jitters);
   const Buffer<float> sigmas_d(sigmas);
-  ByteOp(
-      "jitter bytes",
-      [&](const ByteBatch& in, const ByteBatch& out) {
-        return JitterBytes(in.device(), jitters_d.data(), count, out.device(),
-                           nullptr);
-      },
-      [&](const HostImage& image, int i) {
-        return HostJitter(image, jitters[i]);
-      },
-      {}, sizes_);
+  const auto jitter = [&](const std::string& name, bool has_contrast) {
+    const Buffer<Jitter> jitters_d(jitters);
+    ByteOp(
+        name,
+        [&](const ByteBatch& in, const ByteBatch& out) {
+          return JitterBytes(in.device(), jitters_d.data(), count, has_contrast,
+                             out.device(), nullptr);
+        },
+        [&](const HostImage& image, int i) {
+          return HostJitter(image, jitters[i]);
+        },
+        {}, sizes_);
+  };
+  jitter("jitter bytes", true);
+  for (Jitter& each : jitters) each = WithoutContrast(each);
+  jitter("jitter bytes without contrast", false);
   const auto warp = [&](const std::string& name,
                         const std::vector<Projection>& projections, Edge edge,
                         const std::vector<ImageSize>& to) {
@@ -245,16 +250,21 @@ void Checker::Planes() {
                                       size.width));
   }
   const std::vector<float> sigmas = {0.7f, 1.5f, 2.5f};
-  const Buffer<Jitter> jitters_d(jitters);
   const Buffer<float> sigmas_d(sigmas);
-  PlaneOp(
-      "jitter planes", size,
-      [&](const fused::Planes& in, float* out) {
-        return JitterPlanes(in, jitters_d.data(), out, nullptr);
-      },
-      [&](const HostImage& image, int i) {
-        return HostJitter(image, jitters[i]);
-      });
+  const auto jitter = [&](const std::string& name, bool has_contrast) {
+    const Buffer<Jitter> jitters_d(jitters);
+    PlaneOp(
+        name, size,
+        [&](const fused::Planes& in, float* out) {
+          return JitterPlanes(in, jitters_d.data(), has_contrast, out, nullptr);
+        },
+        [&](const HostImage& image, int i) {
+          return HostJitter(image, jitters[i]);
+        });
+  };
+  jitter("jitter planes", true);
+  for (Jitter& each : jitters) each = WithoutContrast(each);
+  jitter("jitter planes without contrast", false);
   const auto warp = [&](const std::string& name, WarpPath path, Edge edge,
                         const std::vector<Projection>& projections,
                         float tolerance = kPlaneTolerance) {

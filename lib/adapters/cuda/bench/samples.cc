@@ -103,6 +103,16 @@ Jitter RandomJitter(std::mt19937* random) {
   return jitter;
 }
 
+Jitter WithoutContrast(Jitter jitter) {
+  uint32_t kept = 0;
+  for (int at = 12; at >= 0; at -= 4) {
+    const uint32_t step = jitter.steps >> at & 15;
+    if (step != kContrast) kept = kept << 4 | step;
+  }
+  jitter.steps = kept;
+  return jitter;
+}
+
 AffineMap RandomAffine(ImageSize size, std::mt19937* random) {
   AffineMap map;
   map.degrees = Uniform(-25, 25, random);

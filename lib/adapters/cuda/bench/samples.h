@@ -106,6 +106,7 @@ std::vector<float> PlanesOf(const std::vector<HostImage>& images);
 
 // All four steps, in random order.
 Jitter RandomJitter(std::mt19937* random);
+Jitter WithoutContrast(Jitter jitter);
 // Rotation up to 25 degrees, scale 0.9 to 1.1, translation up to a tenth of a
 // side.
 AffineMap RandomAffine(ImageSize size, std::mt19937* random);

@@ -155,12 +155,18 @@ void Timings::Planes() {
     affine.push_back(AffineProjection(RandomAffine(kSide, &random_),
                                       kSide.height, kSide.width));
   }
-  const Buffer<Jitter> jitters_d(jitters);
   const Buffer<Projection> affine_d(affine);
   const Buffer<float> sigmas_d(std::vector<float>(batch_, 2.0f));
-  Time("colour jitter f32 256x256", bytes, [&] {
-    return JitterPlanes(planes, jitters_d.data(), out.data(), nullptr);
-  });
+  const auto jitter = [&](const std::string& name, bool has_contrast) {
+    const Buffer<Jitter> jitters_d(jitters);
+    Time(name, bytes, [&] {
+      return JitterPlanes(planes, jitters_d.data(), has_contrast, out.data(),
+                          nullptr);
+    });
+  };
+  jitter("colour jitter f32 256x256", true);
+  for (Jitter& each : jitters) each = WithoutContrast(each);
+  jitter("colour jitter f32 256x256, no contrast", false);
   WarpTextures textures;
   CHECK_CUDA(MakeWarpTextures(planes, &textures));
   const auto warp = [&](const std::string& name, WarpPath path) {
@@ -200,7 +206,6 @@ void Timings::Bytes() {
     affine.push_back(AffineProjection(RandomAffine(kSide, &random_),
                                       kSide.height, kSide.width));
   }
-  const Buffer<Jitter> jitters_d(jitters);
   const Buffer<Projection> affine_d(affine);
   const Buffer<Projection> flip_d(
       std::vector<Projection>(batch_, CropProjection(0, 0, kSide.width, true)));
@@ -208,10 +213,21 @@ void Timings::Bytes() {
       batch_,
       ResizeProjection(kSide.height, kSide.width, twice.height, twice.width)));
   const Buffer<float> amounts_d(std::vector<float>(batch_, 4.0f));
-  Time("colour jitter bytes", bytes, [&] {
-    return JitterBytes(in.device(), jitters_d.data(), batch_, out.device(),
-                       nullptr);
-  });
+  const auto jitter = [&](const std::string& name, bool has_contrast) {
+    const Buffer<Jitter> jitters_d(jitters);
+    Time(name, bytes, [&] {
+      return JitterBytes(in.device(), jitters_d.data(), batch_, has_contrast,
+                         out.device(), nullptr);
+    });
+  };
+  jitter("colour jitter bytes", true);
+  for (Jitter& each : jitters) each = WithoutContrast(each);
+  jitter("colour jitter bytes, no contrast", false);
+  // As rows of micro have it.
+  for (Jitter& each : jitters) {
+    each.steps = StepsOf(kBrightness, kSaturation, 0, 0);
+  }
+  jitter("brightness, saturation bytes", false);
   const auto warp = [&](const std::string& name, double moved,
                         const Buffer<Projection>& projections, Edge edge,
                         const ByteBatch& to, ImageSize size) {

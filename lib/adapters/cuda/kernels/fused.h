@@ -16,12 +16,14 @@ namespace feedrate::fused {
 // stated otherwise. Stores are wide if outputs and their strides are multiples
 // of 4. Inputs and outputs never overlap.
 
-// Brightness, contrast, saturation and hue. Needs compute capability 9.0.
+// Brightness, contrast, saturation and hue. `has_contrast`: HasContrast holds
+// for any of the jitters; needs compute capability 9.0.
 // Planes REQUIRE: 4 divides height * width.
 cudaError_t JitterBytes(const ByteImage* in, const Jitter* jitters, int count,
-                        const ByteImage* out, cudaStream_t stream);
-cudaError_t JitterPlanes(const Planes& in, const Jitter* jitters, float* out,
-                         cudaStream_t stream);
+                        bool has_contrast, const ByteImage* out,
+                        cudaStream_t stream);
+cudaError_t JitterPlanes(const Planes& in, const Jitter* jitters,
+                         bool has_contrast, float* out, cudaStream_t stream);
 
 // Crops, flips, rotation, shear, perspective, and resizing without
 // antialiasing, by bilinear interpolation. Beyond the border it reads zeros or

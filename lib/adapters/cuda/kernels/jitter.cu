@@ -1,5 +1,5 @@
-// Brightness, contrast, saturation and hue in one launch, with one cluster per
-// image.
+// Brightness, contrast, saturation and hue in one launch: with one cluster per
+// image where contrast needs the mean of it.
 #include "lib/adapters/cuda/kernels/cluster.cuh"
 #include "lib/adapters/cuda/kernels/device_io.cuh"
 #include "lib/adapters/cuda/kernels/fused.h"
@@ -13,6 +13,9 @@ constexpr int kPlaneThreads = 768;
 // other moves data.
 constexpr int kStageBytes = 100 * 1024;
 constexpr int kStagedQuads = kStageBytes / (3 * sizeof(float4));
+// Without contrast: threads, and blocks per image.
+constexpr int kPointThreads = 256;
+constexpr int kPointBlocks = 16;
 
 // The part of `count` that this block of the cluster processes.
 struct Share {
@@ -35,6 +38,16 @@ __device__ __forceinline__ void LoadFour(const float4* at, int64_t plane,
   c[1] = {r.y, g.y, b.y};
   c[2] = {r.z, g.z, b.z};
   c[3] = {r.w, g.w, b.w};
+}
+
+__device__ __forceinline__ void StorePlanes(float* at, int64_t plane,
+                                            const Rgb (&c)[4]) {
+  const float r[4] = {c[0].r, c[1].r, c[2].r, c[3].r};
+  const float g[4] = {c[0].g, c[1].g, c[2].g, c[3].g};
+  const float b[4] = {c[0].b, c[1].b, c[2].b, c[3].b};
+  StoreFour(at, r);
+  StoreFour(at + plane, g);
+  StoreFour(at + 2 * plane, b);
 }
 
 __device__ __forceinline__ void StageFour(float4* at, const Rgb (&c)[4]) {
@@ -110,14 +123,22 @@ __global__ __launch_bounds__(kPlaneThreads, 2) void JitterPlanesKernel(
         }
         return 4;
       },
-      [&](int i, const Rgb(&c)[4]) {
-        const float r[4] = {c[0].r, c[1].r, c[2].r, c[3].r};
-        const float g[4] = {c[0].g, c[1].g, c[2].g, c[3].g};
-        const float b[4] = {c[0].b, c[1].b, c[2].b, c[3].b};
-        StoreFour(to + 4 * i, r);
-        StoreFour(to + 4 * (plane + i), g);
-        StoreFour(to + 4 * (2 * plane + i), b);
-      });
+      [&](int i, const Rgb(&c)[4]) { StorePlanes(to + 4 * i, 4 * plane, c); });
+}
+
+__global__ __launch_bounds__(kPointThreads) void PointPlanesKernel(
+    const float* in, int quads, const Jitter* jitters, float* out) {
+  const int64_t first = static_cast<int64_t>(blockIdx.y) * quads * 3;
+  const float4* from = reinterpret_cast<const float4*>(in) + first;
+  float* to = out + 4 * first;
+  const Jitter jitter = jitters[blockIdx.y];
+  for (int i = blockIdx.x * kPointThreads + threadIdx.x; i < quads;
+       i += kPointBlocks * kPointThreads) {
+    Rgb c[4];
+    LoadFour(from + i, quads, c);
+    ApplySteps(jitter, jitter.steps, kNoStep, 0, c);
+    StorePlanes(to + 4 * i, 4 * int64_t{quads}, c);
+  }
 }
 
 // Pixels x to x + 3 of a row; zeros beyond the width.
@@ -132,6 +153,48 @@ __device__ __forceinline__ void LoadPixels(const uint8_t* row, int x, int width,
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     p[k] = x + k < width ? LoadPixel(row + 3 * (x + k)) : 0;
+  }
+}
+
+__device__ __forceinline__ void LoadColours(const uint8_t* row, int x,
+                                            int width, Rgb (&c)[4]) {
+  uint32_t p[4];
+  LoadPixels(row, x, width, p);
+#pragma unroll
+  for (int k = 0; k < 4; ++k) c[k] = ColourOf(p[k]);
+}
+
+// Colors are 0..1, so their levels need no limits.
+__device__ __forceinline__ void StoreColours(uint8_t* at, int count,
+                                             const Rgb (&c)[4]) {
+  uint32_t p[4];
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float levels[3] = {c[k].r * 255, c[k].g * 255, c[k].b * 255};
+    p[k] = PackLevels(levels);
+  }
+  StorePixels(at, p, count);
+}
+
+__global__ __launch_bounds__(kPointThreads) void PointBytesKernel(
+    const ByteImage* in, const Jitter* jitters, const ByteImage* out) {
+  const ByteImage from = in[blockIdx.y];
+  const ByteImage to = out[blockIdx.y];
+  const Jitter jitter = jitters[blockIdx.y];
+  // Rows without gaps are one long row.
+  const int row_bytes = from.width * 3;
+  const bool joined = from.stride == row_bytes && to.stride == row_bytes;
+  const int width = joined ? from.width * from.height : from.width;
+  const int per_row = (width + 3) / 4;
+  const int quads = joined ? per_row : per_row * from.height;
+  for (int i = blockIdx.x * kPointThreads + threadIdx.x; i < quads;
+       i += kPointBlocks * kPointThreads) {
+    const int y = joined ? 0 : i / per_row;
+    const int x = (i - y * per_row) * 4;
+    Rgb c[4];
+    LoadColours(from.data + y * from.stride, x, width, c);
+    ApplySteps(jitter, jitter.steps, kNoStep, 0, c);
+    StoreColours(to.data + y * to.stride + 3 * x, width - x, c);
   }
 }
 
@@ -150,36 +213,42 @@ __global__ __launch_bounds__(kByteThreads,
       [&](int i, Rgb(&c)[4]) {
         const int y = (share.first + i) / per_row;
         const int x = (share.first + i - y * per_row) * 4;
-        uint32_t p[4];
-        LoadPixels(from.data + y * from.stride, x, from.width, p);
-#pragma unroll
-        for (int k = 0; k < 4; ++k) c[k] = ColourOf(p[k]);
+        LoadColours(from.data + y * from.stride, x, from.width, c);
         return from.width - x;
       },
       [&](int i, const Rgb(&c)[4]) {
         const int y = (share.first + i) / per_row;
         const int x = (share.first + i - y * per_row) * 4;
-        uint32_t p[4];
-#pragma unroll
-        for (int k = 0; k < 4; ++k) p[k] = PackColour(c[k]);
-        StorePixels(to.data + y * to.stride + 3 * x, p, from.width - x);
+        StoreColours(to.data + y * to.stride + 3 * x, from.width - x, c);
       });
 }
 
 }  // namespace
 
-cudaError_t JitterPlanes(const Planes& in, const Jitter* jitters, float* out,
-                         cudaStream_t stream) {
+cudaError_t JitterPlanes(const Planes& in, const Jitter* jitters,
+                         bool has_contrast, float* out, cudaStream_t stream) {
   if (in.count == 0) return cudaSuccess;
   if (in.height * in.width % 4 != 0) return cudaErrorInvalidValue;
+  const int quads = in.height * in.width / 4;
+  if (!has_contrast) {
+    PointPlanesKernel<<<dim3(kPointBlocks, in.count), kPointThreads, 0,
+                        stream>>>(in.data, quads, jitters, out);
+    return cudaGetLastError();
+  }
   return LaunchInClusters(JitterPlanesKernel, in.count, kPlaneThreads,
                           kStagedQuads * 3 * sizeof(float4), stream, in.data,
-                          in.height * in.width / 4, jitters, out);
+                          quads, jitters, out);
 }
 
 cudaError_t JitterBytes(const ByteImage* in, const Jitter* jitters, int count,
-                        const ByteImage* out, cudaStream_t stream) {
+                        bool has_contrast, const ByteImage* out,
+                        cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
+  if (!has_contrast) {
+    PointBytesKernel<<<dim3(kPointBlocks, count), kPointThreads, 0, stream>>>(
+        in, jitters, out);
+    return cudaGetLastError();
+  }
   return LaunchInClusters(JitterBytesKernel, count, kByteThreads,
                           kStagedQuads * 3 * sizeof(float4), stream, in,
                           jitters, out);
