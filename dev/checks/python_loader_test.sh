@@ -73,7 +73,7 @@ else
     'make envs ENV_SET=current GROUPS=loaders'
 fi
 
-for library in streaming ray; do
+for library in streaming ray ffcv; do
   if env="$("$REPO_ROOT/dev/python_env.sh" --made \
     "$current/$library.lock")"; then
     newest="$("$REPO_ROOT/dev/python_env.sh" "$current/torch_stack.lock")"

@@ -35,6 +35,7 @@ STATEFUL = {
 # Those whose ranks get items twice or leave some out by default, and how many:
 # LitData fills the batches of each of four loader workers.
 LEFT_OUT = {
+    "ffcv": 0,
     "litdata": 4 * BATCH,
     "pillow": 0,
     "spdl": 1,
@@ -210,6 +211,7 @@ def main():
     flips = {
         "dali": ("flip", ["horizontal=1"]),
         "dali_dynamic": ("flip", ["horizontal=1"]),
+        "ffcv": ("RandomHorizontalFlip", ["flip_prob=1.0"]),
         "pillow": ("ImageOps.mirror", []),
         "tfdata": ("flip_left_right", []),
     }

@@ -35,7 +35,7 @@ RECIPES = CELLS | {
     ("image-rgb", "pillow"): CELLS["image-rgb", "pillow"] + 3,
     ("image-rgb", "dali"): 28,
 }
-# Recipes that models are trained with; DALI has none of them.
+# Recipes that models are trained with.
 TRAINING = {"Mixup", "CutMix", "ThreeAugment"}
 ITEMS = 6
 IMAGE_SIZES = [(230, 275), (275, 190), (240, 240)]
@@ -122,7 +122,7 @@ def training_cells(configs, library):
         )
     )
     names = {cell.transform for cell in cells}
-    assert names == (set() if library == "dali" else TRAINING), names
+    assert names == TRAINING, names
     return cells
 
 

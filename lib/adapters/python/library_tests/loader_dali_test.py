@@ -15,12 +15,13 @@ from unittest import mock
 
 import numpy as np
 from loaders import dali
-from nvidia.dali import Pipeline, fn
+from nvidia.dali import Pipeline, fn, pipeline_def
 from testing import loading, pictures, worker
-from testing.cells import photograph
+from testing.cells import cells_of, photograph
 from testing.textproto import all_of, one_of
 from testing.transforms import transforms_of
 
+CONFIGS = pathlib.Path(__file__).parents[4] / "configs"
 SIZES = [(230, 275), (250, 240), (300, 226), (226, 300), (231, 233)]
 
 
@@ -171,7 +172,6 @@ class DaliTest(unittest.TestCase):
     def test_what_it_has_not(self):
         for changes, text in [
             ({"ablation": "no_decode"}, "no_decode"),
-            ({"batch_transform": "mixup"}, "mixup"),
             ({"shuffle": True}, "shuffle"),
             ({"settings": {"read_ahead": "threads"}}, "no setting read_ahead"),
         ]:
@@ -179,6 +179,119 @@ class DaliTest(unittest.TestCase):
             child, reply = self.prepare(fd, loading.loader_object(**changes))
             self.assertIn(text, reply["error"])
             child.close()
+
+    def recipe(self, native_op, params, images, count, **changes):
+        """`count` batches of a recipe, as arrays."""
+        from loaders import spec
+        from loaders.recipes import dali as recipes
+
+        command = {"native_op": native_op, "params": params}
+        loader = loading.loader_object(crop_position="center", **changes)
+        recipe = recipes.Recipe(None, command, spec.parse(loader, "cpu"))
+
+        @pipeline_def(
+            batch_size=len(images),
+            num_threads=1,
+            device_id=None,
+            seed=1,
+            enable_conditionals=recipe.branches,
+        )
+        def graph():
+            nodes = fn.external_source(
+                source=[images], cycle=True, batch=True, layout="HWC"
+            )
+            return recipe.call(nodes, False)
+
+        pipeline = graph()
+        pipeline.build()
+        for _ in range(count):
+            (batch,) = pipeline.run()
+            yield np.array(batch.as_tensor())
+
+    def levels(self, batch):
+        """Bytes again."""
+        mean = np.array(loading.MEAN)[:, None, None]
+        std = np.array(loading.STD)[:, None, None]
+        return (batch * std + mean) * 255
+
+    def test_mixup_blends_two_images(self):
+        images = [np.full((224, 224, 3), v, np.uint8) for v in (0, 100, 250)]
+        shares = []
+        for batch in self.recipe(
+            "mixup", ["alpha=0.8"], images, 200, batch_transform="mixup"
+        ):
+            for image, level in zip(images, self.levels(batch), strict=True):
+                self.assertLess(np.ptp(level), 0.01)
+                shares.append(level.mean() - image[0, 0, 0])
+        # On average a batch stays as bright as it was; images do not.
+        self.assertLess(abs(np.mean(shares)), 5)
+        self.assertGreater(np.std(shares), 20)
+
+    def test_cutmix_puts_a_box_of_another_image_into_each(self):
+        images = [np.full((224, 224, 3), v, np.uint8) for v in (0, 100, 250)]
+        cut = []
+        for batch in self.recipe(
+            "cutmix", ["alpha=1.0"], images, 200, batch_transform="cutmix"
+        ):
+            for image, level in zip(images, self.levels(batch), strict=True):
+                other = np.abs(level[0] - image[0, 0, 0]) > 1
+                rows, columns = other.any(axis=1), other.any(axis=0)
+                # All of the box is the other one.
+                self.assertEqual(other.sum(), rows.sum() * columns.sum())
+                self.assertLessEqual(len(np.unique(level.round())), 2)
+                cut.append(other.mean())
+        # A third has itself for a partner. Boxes reach beyond the border.
+        self.assertGreater(np.mean(cut), 0.1)
+        self.assertLess(np.mean(cut), 0.4)
+        self.assertGreater(np.max(cut), 0.8)
+
+    def test_steps_draw_one_of_three_for_each_image(self):
+        (cell,) = (
+            cell
+            for cell in cells_of(
+                CONFIGS, "image-rgb", "dali", mode="pipeline", wanted="training"
+            )
+            if cell.transform == "ThreeAugment"
+        )
+        # Without the color jitter.
+        params = cell.params[:2]
+        image = photograph(224, 224, 1)
+        kinds = {"grey": 0, "solarized": 0, "blurred": 0}
+        flipped = 0
+        for batch in self.recipe("steps", params, [image] * 4, 60):
+            for level in self.levels(batch).round().transpose(0, 2, 3, 1):
+                found = [
+                    (kind, flip)
+                    for flip in (False, True)
+                    for kind in kinds
+                    if self.is_kind(
+                        kind, level[:, ::-1] if flip else level, image
+                    )
+                ]
+                self.assertEqual(len(found), 1)
+                kinds[found[0][0]] += 1
+                flipped += found[0][1]
+        for count in (*kinds.values(), flipped * 2 / 3):
+            self.assertGreater(count, 50)
+
+    def is_kind(self, kind, got, image):
+        wanted = image.astype(float)
+        if kind == "grey":
+            weights = np.array([0.299, 0.587, 0.114])
+            wanted = np.repeat((wanted @ weights)[..., None], 3, axis=2)
+        elif kind == "solarized":
+            wanted = np.where(wanted >= 128, 255 - wanted, wanted)
+        else:
+            kernel = np.exp(-(np.arange(-2, 3) ** 2) / 8)
+            kernel /= kernel.sum()
+            for axis in (0, 1):
+                widths = [(2, 2) if a == axis else (0, 0) for a in range(3)]
+                padded = np.pad(wanted, widths, mode="reflect")
+                wanted = sum(
+                    weight * np.take(padded, range(k, k + 224), axis)
+                    for k, weight in enumerate(kernel)
+                )
+        return np.abs(got - wanted).mean() < 1
 
     def test_killed(self):
         child = self.child()
@@ -303,8 +416,11 @@ class GpuGraphTest(unittest.TestCase):
             "native_op": one_of(entry, "native_op"),
             "params": all_of(entry, "params"),
         }
+        mixed = name.lower() if name in ("Mixup", "CutMix") else ""
         loader = loading.of_files(
-            is_crop=name in loading.CROPS, settings=settings
+            is_crop=name in loading.CROPS,
+            batch_transform=mixed,
+            settings=settings,
         )
         parsed = spec.parse(loader, "cuda")
         recipe = Recipe(None, command, parsed)

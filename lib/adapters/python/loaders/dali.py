@@ -12,7 +12,7 @@ import numpy as np
 from loaders import processes
 from loaders.epoch import Batch
 from loaders.source import ItemError, size_of_file
-from nvidia.dali import Pipeline, fn, types
+from nvidia.dali import fn, pipeline_def, types
 
 _FUSED = "fused_decode"
 # For clips: which frames, and who decodes elsewhere.
@@ -157,7 +157,8 @@ class Loader:
     def _build(self, items, batch_size, seed, checkpoint=None):
         # Only audits shuffle, and continue.
         more = {"enable_checkpointing": True} if self._spec.shuffle else {}
-        pipeline = Pipeline(
+
+        @pipeline_def(
             batch_size=batch_size,
             num_threads=max(1, self._spec.workers),
             device_id=0 if self._gpu else None,
@@ -165,11 +166,13 @@ class Loader:
             seed=seed % 2**31,
             prefetch_queue_depth=self._spec.prefetch,
             checkpoint=checkpoint,
+            enable_conditionals=self._recipe.branches,
             **more,
         )
-        with pipeline:
-            images, cropped = self._images(items, batch_size)
-            pipeline.set_outputs(self._recipe.call(images, cropped))
+        def graph():
+            return self._recipe.call(*self._images(items, batch_size))
+
+        pipeline = graph()
         pipeline.build()
         return pipeline
 

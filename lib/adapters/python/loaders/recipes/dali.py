@@ -1,21 +1,25 @@
 """DALI: the recipe as a part of a graph."""
 
 import clips
-from nvidia.dali import fn, types
+import numpy as np
+from library_support import steps
+from nvidia.dali import fn, math, types
 from operation import find
 from params import Params
 
 
 class Recipe:
     def __init__(self, library, command, spec):
-        if spec.batch_transform:
-            raise ValueError(f"DALI has no {spec.batch_transform} here")
+        if spec.batch_transform and clips.frames_of(command) > 0:
+            raise ValueError(f"DALI has no {spec.batch_transform} of clips")
         self.library = library
         self.is_clip = clips.frames_of(command) > 0
         self._command = command
         self._spec = spec
         # A graph of files may decode no more than the fixed crop needs.
         self.starts_with_crop = not spec.is_crop
+        # What is done to an image is drawn: the graph branches.
+        self.branches = command["native_op"] == steps.NATIVE_OP
 
     def from_clip(self, clip):
         raise NotImplementedError("the graph decodes clips itself")
@@ -30,14 +34,22 @@ class Recipe:
                 out_of_bounds_policy="pad",
                 fill_values=0,
             )
-        images = self._transformed(images)
-        return fn.crop_mirror_normalize(
+        mixing = self._spec.batch_transform
+        if mixing == "cutmix":
+            images = _cutmix(images, self._alpha(), self._spec.crop)
+        elif not mixing:
+            images = self._transformed(images)
+        batch = fn.crop_mirror_normalize(
             images,
             dtype=types.FLOAT,
             output_layout="FCHW" if self.is_clip else "CHW",
             mean=[self._spec.input_scale * m for m in self._spec.mean],
             std=[self._spec.input_scale * s for s in self._spec.std],
         )
+        return _mixup(batch, self._alpha()) if mixing == "mixup" else batch
+
+    def _alpha(self):
+        return Params(self._command["params"]).take_rest().fixed["alpha"]
 
     def crop_arguments(self):
         """For fn.crop and for the decoder that crops."""
@@ -52,17 +64,95 @@ class Recipe:
         }
 
     def _transformed(self, images):
+        if not self.branches:
+            return self._one(self._command, images)
+        for probability, alternatives in steps.parse(self._command["params"]):
+            if probability < 1:
+                chosen = fn.random.coin_flip(
+                    probability=probability, dtype=types.BOOL
+                )
+                if chosen:
+                    images = self._any(alternatives, images)
+            else:
+                images = self._any(alternatives, images)
+        return images
+
+    def _any(self, alternatives, images):
+        """One of them, drawn evenly for each image."""
+        numbers = list(range(len(alternatives)))
+        drawn = fn.random.uniform(values=numbers, dtype=types.INT32)
+        return self._number(drawn, numbers, alternatives, images)
+
+    def _number(self, drawn, numbers, alternatives, images):
+        first, *rest = numbers
+        if rest:
+            if drawn == first:
+                images = self._one(alternatives[first], images)
+            else:
+                images = self._number(drawn, rest, alternatives, images)
+        else:
+            images = self._one(alternatives[first], images)
+        return images
+
+    def _one(self, command, images):
         # Read while the graph is made: U(a,b) becomes a node of it.
         params = Params(
-            self._command["params"], _resolve, {"U": uniform, "pair": pair}
+            command["params"], _resolve, {"U": uniform, "pair": pair}
         )
         # Those of clips are written with their module.
-        name = self._command["native_op"].removeprefix("fn.")
+        name = command["native_op"].removeprefix("fn.")
         if name == "crop_mirror_normalize":
             return _normalised(images, params)
         if name == "transforms.combine+warp_affine":
             return _warp(images, params, self._spec.crop)
+        if name == "solarize":
+            return _solarised(images, params.take_fixed("threshold"))
         return find(fn, name)(images, **params.take_rest().fixed)
+
+
+def _solarised(images, threshold):
+    """DALI has no operator for it; its own AutoAugment computes it so too."""
+    inverted = (images >= threshold) * (255 - images)
+    return fn.cast(inverted + (images < threshold) * images, dtype=types.UINT8)
+
+
+def _partners(images):
+    return fn.permute_batch(images, indices=fn.batch_permutation())
+
+
+def _mixup(batch, alpha):
+    """Each image blended with another one of the batch."""
+    share = fn.random.beta(alpha=alpha, beta=alpha)
+    return batch * share + _partners(batch) * (1 - share)
+
+
+def _cutmix(images, alpha, size):
+    """A box of another image of the batch in each."""
+    share = fn.random.beta(alpha=alpha, beta=alpha)
+    half = math.sqrt(1 - share) * (size / 2)
+
+    def side():
+        middle = fn.random.uniform(range=(0, size))
+        ends = [
+            fn.cast(math.clamp(end, 0, size), dtype=types.INT32)
+            for end in (middle - half, middle + half)
+        ]
+        return ends[0], ends[1] - ends[0]
+
+    (top, height), (left, width) = side(), side()
+    anchors = fn.stack(_pair(0), fn.stack(top, left))
+    return fn.multi_paste(
+        images,
+        _partners(images),
+        in_anchors=anchors,
+        out_anchors=anchors,
+        shapes=fn.stack(_pair(size), fn.stack(height, width)),
+        output_size=(size, size),
+    )
+
+
+def _pair(value):
+    return types.Constant(np.full(2, value, np.int32))
 
 
 def _normalised(images, params):
