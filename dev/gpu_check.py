@@ -531,7 +531,7 @@ def pynv_reader(file):
 
 
 def torchcodec_reader(file):
-    """The same; torchcodec keeps decoders of closed files and uses them again."""
+    """The same; torchcodec itself uses decoders of closed files again."""
     from torchcodec.decoders import VideoDecoder
 
     def read(choose):

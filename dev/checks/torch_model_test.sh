@@ -1,17 +1,18 @@
 #!/bin/bash
-# The models, the trainer and the processes of `train` and `eval`. Not part of
-# `bazel test //...`, because they need libtorch, which is fetched if it is
-# missing.
+# What needs libtorch, which is fetched if it is missing, and so is not part of
+# `bazel test //...`: micro's worker for torch, the models, the trainer, and the
+# processes of `train` and `eval`.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 cd "$REPO_ROOT"
 
 dev/torch.sh >/dev/null
-dev/bazel.sh test //lib/model/torch:model_test \
+dev/bazel.sh test //lib/adapters/torch:op_test \
+  //lib/adapters/torch:torch_adapter_test //lib/model/torch:model_test \
   //lib/model/torch:trainer_test //lib/model/worker:image_scores_test
 dev/bazel.sh build //tools/train //tools/eval //tools/compare_baseline \
-  //tools/collect_env //lib/media:write_synthetic \
+  //tools/collect_env //lib/adapters/torch:worker_torch //lib/media:write_synthetic \
   //lib/model/worker:worker_train //lib/model/worker:worker_eval
 bin="$(dev/bazel.sh info bazel-bin)"
 # The longest one beside the others.

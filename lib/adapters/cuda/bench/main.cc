@@ -14,7 +14,6 @@
 
 #include "lib/adapters/cuda/bench/checks.h"
 #include "lib/adapters/cuda/bench/samples.h"
-#include "lib/adapters/cuda/bench/timings.h"
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "lib/adapters/cuda/kernels/fused.h"
@@ -114,5 +115,10 @@ AffineMap RandomAffine(ImageSize size, std::mt19937* random);
 Window RandomWindow(ImageSize size, std::mt19937* random);
 // A window of that size inside the image.
 Window RandomCrop(ImageSize size, ImageSize crop, std::mt19937* random);
+
+// What timings.cc does: prints a table of images per second of each kernel.
+// `limit` is CopyBytesPerSecond divided by the bytes that must move, each read
+// once and written once. Only measurements with `filter` in their name.
+void RunTimings(int batch, int samples, const std::string& filter = "");
 
 }  // namespace feedrate::fused

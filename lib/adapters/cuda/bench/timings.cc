@@ -1,5 +1,3 @@
-#include "lib/adapters/cuda/bench/timings.h"
-
 #include <cstdio>
 #include <functional>
 #include <utility>

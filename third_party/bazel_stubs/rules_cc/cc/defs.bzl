@@ -1,4 +1,8 @@
-"""The native C++ rules under the names that rules_cc exports."""
+"""The native C++ rules under the names that rules_cc exports.
+
+A stand-in for a repository that Bazel 4.2.3 asks for and Debian does not ship, like
+remote_coverage_tools, which Bazel's test wrapper only names. Nothing is vendored.
+"""
 
 cc_binary = native.cc_binary
 cc_import = native.cc_import
