@@ -19,8 +19,8 @@ gpu_check.py ways FOLDER             exit 3 unless trainings of `ways` are what
 gpu_check.py paper FOLDER            Markdown of the rows paper_*.jsonl in the
                                      folder, beside paper_*.plan; exit 3 if
                                      planned rows are missing or failed
-gpu_check.py clips_of PEER FILE...   clips per second of PyNvVideoCodec (pynv) or
-                                     torchcodec, as nvdec_check times them
+gpu_check.py clips_of PEER FILE...   clips per second of PyNvVideoCodec (pynv)
+                                     or torchcodec, as nvdec_check times them
 """
 
 import csv
