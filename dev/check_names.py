@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that no two types of C++ have the same name, protobuf's messages included.
+"""Checks that no two types of C++ have the same name, messages included.
 
 The linker takes the functions that the compiler makes for a type, such as its
 copy, from any file that has a type of that name: a program with two of them
@@ -17,12 +17,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ("*.h", "*.cc", "*.cuh", "*.cu")
 # What may contain braces and is none.
 SKIPPED = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""",
+    r"""//[^\n]*|/\*.*?\*/"""
+    r"""|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""",
     re.DOTALL,
 )
 NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
 TYPE = re.compile(
-    r"^\s*(?:template\s*<.*>\s*)?(?:struct|class|enum(?: class)?)\s+(?:alignas\(\d+\)\s+)?(\w+)"
+    r"^\s*(?:template\s*<.*>\s*)?"
+    r"(?:struct|class|enum(?: class)?)\s+(?:alignas\(\d+\)\s+)?(\w+)"
     r"(?:\s+final)?\s*(?::[^:].*)?$",
     re.DOTALL,
 )
