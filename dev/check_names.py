@@ -24,7 +24,8 @@ SKIPPED = re.compile(
 NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
 TYPE = re.compile(
     r"^\s*(?:template\s*<.*>\s*)?"
-    r"(?:struct|class|enum(?: class)?)\s+(?:alignas\(\d+\)\s+)?(\w+)"
+    r"(?:struct|class|union|enum(?: class)?)\s+"
+    r"(?:\[\[.*?\]\]\s*|alignas\([^)]*\)\s*)*(\w+)"
     r"(?:\s+final)?\s*(?::[^:].*)?$",
     re.DOTALL,
 )
@@ -59,7 +60,7 @@ def messages_of(text):
 
 def files(*patterns):
     listed = subprocess.run(
-        ["git", "ls-files", "--", *patterns],
+        ["git", "ls-files", "-co", "--exclude-standard", "--", *patterns],
         cwd=ROOT,
         check=True,
         capture_output=True,

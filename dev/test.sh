@@ -10,8 +10,8 @@
 #                         and the release in a bare Debian, and libraries whose
 #                         environments take gigabytes
 #
-# Packages of PyPI are fetched while Bazel compiles, libtorch first, so that its
-# tests run among the others. Checks run two at a time after Bazel's tests; the one
+# Packages of PyPI are fetched while Bazel compiles; libtorch before most of it, so
+# that its tests run among the others. Checks run two at a time after Bazel's tests; the one
 # that mostly waits runs beside them. A check that
 # exits with 77 was skipped: it says why and counts as neither. Skips and failures
 # are listed again before the last line.
@@ -41,6 +41,7 @@ if [[ "${1:-}" == --full ]]; then full=1; fi
 passed=0
 failed=0
 skipped=()
+release_tests=""
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
@@ -50,8 +51,7 @@ finish() {
   cat "$work/failures" 2>/dev/null
   if [[ -z "$full" ]]; then
     echo "left to make test-full: ${release_checks[*]#dev/checks/}" \
-      "$(bazel query "attr(tags, '\\b$release_tag\\b', tests(//...))" \
-        2>/dev/null | paste -sd' ')"
+      "$release_tests"
   fi
   echo "$passed passed, $failed failed"
   if [[ "$failed" -gt 0 ]]; then exit 1; fi
@@ -132,7 +132,7 @@ fetch() {
   dev/python_env.sh dev/locks/storage.lock
   dev/python_env.sh dev/locks/gate_schemas.lock
   dev/python_env.sh dev/locks/imports.lock
-  dev/python_env.sh dev/locks/wheel.lock
+  if [[ -n "$full" ]]; then dev/python_env.sh dev/locks/wheel.lock; fi
   GROUPS_WANTED="pillow albumentationsx albumentationsx_video" dev/envs.sh
 }
 
@@ -166,6 +166,8 @@ if [[ -n "$full" ]]; then
   done
 else
   bazel_tests --test_tag_filters="-$release_tag" "${targets[@]}"
+  release_tests="$(dev/bazel.sh query 2>/dev/null \
+    "attr(tags, '\\b$release_tag\\b', tests(//...))" | paste -sd' ')"
 fi
 if ! wait "$fetching"; then
   tail -n 5 "$work/fetch.log"

@@ -24,7 +24,7 @@ OTHERS = {"albumentations_mit"}
 
 
 # Groups without versions of the paper.
-CURRENT_ONLY = {"loaders", "ray", "streaming"}
+CURRENT_ONLY = {"ffcv", "loaders", "ray", "streaming"}
 
 
 def canonical(name):

@@ -19,6 +19,7 @@ import unittest
 import item_ids
 import numpy as np
 from testing import loading, pictures, worker
+from testing.cells import photograph
 
 ITEMS = 43
 BATCH = 4
@@ -197,6 +198,48 @@ class AuditTest(unittest.TestCase):
         self.assertEqual(begun["ids"], whole[:3])
         rest = self.ids(self.child(), state=begun["state"])
         self.assertEqual(rest, whole[3:])
+
+    def test_ffcv_stores_files_as_they_are_decoded_elsewhere(self):
+        if FLAGS.library != "ffcv":
+            self.skipTest("of FFCV's file")
+        import PIL.Image
+
+        image = photograph(260, 300, 1)
+        rgb = PIL.Image.fromarray(image)
+        turned = PIL.Image.Exif()
+        turned[0x0112] = 6
+        folder = self.paths[0].parent
+        names = (
+            "plain.jpg",
+            "turned.jpg",
+            "cmyk.jpg",
+            "pixels.png",
+            "small.jpg",
+        )
+        paths = [folder / name for name in names]
+        rgb.save(paths[0], quality=95)
+        rgb.save(paths[1], quality=95, exif=turned)
+        rgb.convert("CMYK").save(paths[2], quality=95)
+        rgb.save(paths[3])
+        small = photograph(200, 240, 2)
+        PIL.Image.fromarray(small).save(paths[4], quality=95)
+        self.paths = paths
+        child = self.child(crop_position="center", shuffle=False)
+        outputs = child.outputs(range(len(paths)))
+        for name, (output, _) in zip(names, outputs, strict=True):
+            with self.subTest(name):
+                source = small if name == "small.jpg" else image
+                off = np.abs(output - loading.flipped_center(source))
+                self.assertLess(off.mean(), 0.1)
+
+    def test_ffcv_ends_with_batches_that_nobody_took(self):
+        if FLAGS.library != "ffcv":
+            self.skipTest("of FFCV's thread")
+        child = self.child(shuffle=False)
+        # As many as are made ahead, one more and one less, after the first.
+        for batches in (2, 3, 4):
+            reply = child.ask(loading.epoch(batches * BATCH))
+            self.assertEqual(reply["items"], batches * BATCH)
 
 
 def main():

@@ -26,7 +26,8 @@ constexpr int kLate = 2;
 constexpr int kFailed = 0;
 constexpr int kDone = 1;
 
-// NumCodecs means that engines lack it and the CPU decodes it.
+// NumCodecs means that the CPU decodes it: engines lack it or, for VP8, it was
+// never compared.
 cudaVideoCodec CodecOf(AVCodecID codec) {
   switch (codec) {
     case AV_CODEC_ID_H264:
@@ -37,8 +38,6 @@ cudaVideoCodec CodecOf(AVCodecID codec) {
       return cudaVideoCodec_MPEG4;
     case AV_CODEC_ID_AV1:
       return cudaVideoCodec_AV1;
-    case AV_CODEC_ID_VP8:
-      return cudaVideoCodec_VP8;
     case AV_CODEC_ID_VP9:
       return cudaVideoCodec_VP9;
     default:
@@ -53,13 +52,11 @@ bool TellsColours(cudaVideoCodec codec) {
          codec == cudaVideoCodec_AV1;
 }
 
-// Whether the codec has pictures that are decoded and not shown.
+// Whether the codec has pictures that are decoded and not shown. After them the
+// parser's times of VP9 go astray; those of AV1 are not trusted either.
 bool HidesPictures(AVCodecID codec) {
-  return codec == AV_CODEC_ID_VP8 || codec == AV_CODEC_ID_VP9;
+  return codec == AV_CODEC_ID_VP9 || codec == AV_CODEC_ID_AV1;
 }
-
-// The first byte of a packet of VP8: the picture is shown.
-bool ShowsVp8(uint8_t first) { return (first & 0x10) != 0; }
 
 // The first byte of a packet of VP9 with 8 bits: nothing but the number of an
 // earlier picture to show.
@@ -243,17 +240,33 @@ absl::StatusOr<int64_t> NvdecSession::TimeOf(int picture, int64_t parser_time) {
   return pts;
 }
 
+void NvdecSession::ReadVp9Colours(const AVPacket& packet) {
+  // A key frame of 8 bits begins so, then three bits for the matrix and one for
+  // the range. FFmpeg's decoder takes them rather than the container's.
+  constexpr uint8_t kSync[] = {0x49, 0x83, 0x42};
+  constexpr AVColorSpace kMatrices[] = {
+      AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT470BG,   AVCOL_SPC_BT709,
+      AVCOL_SPC_SMPTE170M,   AVCOL_SPC_SMPTE240M, AVCOL_SPC_BT2020_NCL,
+      AVCOL_SPC_RESERVED,    AVCOL_SPC_RGB};
+  if (packet.size < 5 || (packet.data[0] & 0xfc) != 0x80 ||
+      std::memcmp(packet.data + 1, kSync, sizeof(kSync)) != 0) {
+    return;
+  }
+  matrix_ = kMatrices[packet.data[4] >> 5];
+  full_range_ = (packet.data[4] >> 4 & 1) != 0;
+}
+
 absl::Status NvdecSession::ParsePacket(const AVPacket& packet) {
   const bool has_time = packet.pts != AV_NOPTS_VALUE;
   packet_time_ = packet.pts;
   if (HidesPictures(codec_) && packet.size > 0) {
-    const uint8_t first = packet.data[0];
-    const bool is_vp9 = codec_ == AV_CODEC_ID_VP9;
-    // A packet of VP9 shows one frame, whatever else it has.
-    if (is_vp9 || ShowsVp8(first)) {
-      unshown_.push_back({packet.pts, is_vp9 && ShowsEarlierVp9(first)});
-    }
+    // A packet shows one frame, whatever else it has. Where one of AV1 shows an
+    // earlier picture, another decoder must read the file.
+    const bool shows_earlier =
+        codec_ == AV_CODEC_ID_VP9 && ShowsEarlierVp9(packet.data[0]);
+    unshown_.push_back({packet.pts, shows_earlier});
   }
+  if (codec_ == AV_CODEC_ID_VP9) ReadVp9Colours(packet);
   return Parse({reinterpret_cast<const char*>(packet.data),
                 static_cast<size_t>(packet.size)},
                has_time ? CUVID_PKT_TIMESTAMP : 0, has_time ? packet.pts : 0);
@@ -281,8 +294,10 @@ absl::Status NvdecSession::SendEnd() {
   RETURN_IF_ERROR(filter_->Drain(
       [this](const AVPacket& plain) { return ParsePacket(plain); }));
   RETURN_IF_ERROR(ParseEnd());
+  const bool all_shown = unshown_.empty();
   BeginRow();
-  return absl::OkStatus();
+  if (all_shown) return absl::OkStatus();
+  return absl::UnimplementedError("NVDEC: the last picture was not shown");
 }
 
 void NvdecSession::BeginRow() {

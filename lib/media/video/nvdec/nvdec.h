@@ -62,6 +62,8 @@ class NvdecSession : public FrameDecoder {
   void BeginRow();
   // Sends a piece of the stream to the parser.
   absl::Status ParsePacket(const AVPacket& packet);
+  // Takes matrix and range of a key frame of VP9 from its header.
+  void ReadVp9Colours(const AVPacket& packet);
   absl::Status ParseHeader();
   absl::Status ParseEnd();
   absl::Status Parse(absl::string_view bytes, unsigned flags, int64_t pts);
@@ -92,9 +94,9 @@ class NvdecSession : public FrameDecoder {
   int unwanted_ = 0;
   // Pictures of this run that were not decoded, by index.
   std::array<bool, 64> missing_ = {};
-  // VP8 and VP9, where the parser's times go astray after a picture that is not
-  // shown: the packets whose frame was not shown yet, in order, and the time of
-  // the packet with which each picture was decoded, by index.
+  // VP9 and AV1, whose parser's times are not used: the packets whose frame was
+  // not shown yet, in order, and the time of the packet with which each picture
+  // was decoded, by index.
   struct UnshownPacket {
     int64_t pts = 0;
     // It shows a picture of an earlier packet.

@@ -202,6 +202,37 @@ TEST(NvdecSessionTest, WhereVp9IsNotShownAnotherDecoderMustRead) {
               HasSubstr("a picture before frame 6 was not shown"));
 }
 
+TEST(NvdecSessionTest, AnotherDecoderMustReadAVp9WhoseLastPictureIsMissing) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  nvcuvid.unshown = {7};
+  const auto read =
+      ReadBySession(Encode("webm", "libvpx-vp9", 0), {7}, &session);
+  EXPECT_TRUE(absl::IsUnimplemented(read.status())) << read.status();
+}
+
+TEST(NvdecSessionTest, ColoursOfVp9AreThoseOfTheStream) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  std::string file = Encode("webm", "libvpx-vp9", 0);
+  const std::vector<uint8_t> before = ReadByCpu(file, {3});
+  // BT.709 and the full range in the header of key frames, after its mark; the
+  // container says nothing.
+  const std::string mark = "\x49\x83\x42";
+  int found = 0;
+  for (size_t at = file.find(mark); at != std::string::npos;
+       at = file.find(mark, at + 1)) {
+    file[at + 3] = static_cast<char>((file[at + 3] & 0x0f) | 0x50);
+    ++found;
+  }
+  EXPECT_GT(found, 1);
+  const std::vector<uint8_t> wanted = ReadByCpu(file, {3});
+  EXPECT_FALSE(wanted == before);
+  const auto rgb = ReadBySession(file, {3}, &session);
+  ASSERT_TRUE(rgb.ok()) << rgb.status();
+  EXPECT_TRUE(*rgb == wanted);
+}
+
 // Wants all frames and keeps their times.
 struct AllFrames : FrameSink {
   bool Wants(int64_t pts) override {
