@@ -227,7 +227,7 @@ class PipelineTest(harness.TestCase):
         rows = self.folder / "rows.jsonl"
         jobs = [job(run_indexes=range(1000), settings={"min_time": 0.2})]
         process = subprocess.Popen(
-            [PIPELINE, f"--output={rows}"],
+            [PIPELINE, *harness.PLANNED_RUNS, f"--output={rows}"],
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
