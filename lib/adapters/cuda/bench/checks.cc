@@ -1,5 +1,3 @@
-#include "lib/adapters/cuda/bench/checks.h"
-
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <string>
 
-#include "lib/adapters/cuda/bench/checks.h"
 #include "lib/adapters/cuda/bench/samples.h"
 
 namespace {

@@ -116,6 +116,11 @@ Window RandomWindow(ImageSize size, std::mt19937* random);
 // A window of that size inside the image.
 Window RandomCrop(ImageSize size, ImageSize crop, std::mt19937* random);
 
+// What checks.cc does: compares every kernel with the host, on images of
+// different and odd sizes. Prints one line per check, `ok` or `FAIL`, with the
+// largest difference. Returns the number of failures.
+int RunChecks(unsigned seed);
+
 // What timings.cc does: prints a table of images per second of each kernel.
 // `limit` is CopyBytesPerSecond divided by the bytes that must move, each read
 // once and written once. Only measurements with `filter` in their name.

@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include "lib/adapters/cuda/bench/checks.h"
+#include "lib/adapters/cuda/bench/samples.h"
 
 namespace feedrate::fused {
 namespace {
