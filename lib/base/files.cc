@@ -172,17 +172,6 @@ bool IsSpecial(const std::string& path) {
          !S_ISDIR(info.st_mode);
 }
 
-absl::Status WriteAll(int fd, absl::string_view content,
-                      const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t written = write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Failed("write", path);
-    content.remove_prefix(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NewFile>> NewFile::Create(
@@ -226,6 +215,17 @@ absl::Status NewFile::Commit() {
       synced ? absl::OkStatus() : Failed("sync", folder);
   if (folder_fd >= 0) close(folder_fd);
   return status;
+}
+
+absl::Status WriteAll(int fd, absl::string_view content,
+                      const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Failed("write", path);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WriteFileAtomically(const std::string& path,

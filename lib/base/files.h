@@ -85,6 +85,10 @@ class NewFile {
   bool committed_ = false;
 };
 
+// Writes all of `content` to an open file; `path` is for messages.
+absl::Status WriteAll(int fd, absl::string_view content,
+                      const std::string& path);
+
 // Replaces the file `path` by `content` in one step: a reader sees either the
 // old file or the new one, also after a crash.
 absl::Status WriteFileAtomically(const std::string& path,

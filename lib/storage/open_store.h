@@ -7,7 +7,6 @@
 #include "absl/status/statusor.h"
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"
-#include "lib/storage/object_writer.h"
 
 namespace feedrate {
 

@@ -19,7 +19,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/storage/object_store.h"
-#include "lib/storage/object_writer.h"
 
 namespace feedrate {
 

@@ -1,4 +1,5 @@
-// Two tests with the same bytes. Read as a file, iterating ends and stays
+// Three tests with the same bytes. Read as an Example, reading ends and what it
+// finds is within the bytes. Read as a file, iterating ends and stays
 // within them, and each record is one that the writer would have written there.
 // Read as decisions, they make a file whose records and damage are known; every
 // record before the damage is found, and what is damaged is not.
@@ -30,6 +31,29 @@ void ReadAnything(absl::string_view bytes) {
     std::string again;
     AppendTfRecord(**record, &again);
     if (bytes.substr(start, again.size()) != again) std::abort();
+  }
+}
+
+void ReadExample(absl::string_view bytes) {
+  ExampleView view;
+  if (!view.Parse(bytes).ok()) return;
+  for (const absl::string_view name : view.names()) {
+    std::vector<absl::string_view> strings;
+    std::vector<float> floats;
+    std::vector<int64_t> integers;
+    if (view.Bytes(name, &strings).ok()) {
+      for (const absl::string_view text : strings) {
+        if (text.data() < bytes.data() ||
+            text.data() + text.size() > bytes.data() + bytes.size()) {
+          std::abort();
+        }
+      }
+    }
+    view.Floats(name, &floats).IgnoreError();
+    view.Integers(name, &integers).IgnoreError();
+    if (floats.size() * 4 > bytes.size() || integers.size() > bytes.size()) {
+      std::abort();
+    }
   }
 }
 
@@ -98,7 +122,9 @@ void ReadWhatIsKnown(Decisions* decisions) {
 }  // namespace feedrate
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  feedrate::ReadAnything({reinterpret_cast<const char*>(data), size});
+  const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
+  feedrate::ReadExample(bytes);
+  feedrate::ReadAnything(bytes);
   feedrate::Decisions decisions(data, size);
   feedrate::ReadWhatIsKnown(&decisions);
   return 0;

@@ -34,10 +34,10 @@ inline constexpr char kDeviceLimits[] = "device_limits";
 struct LoaderSpec {
   std::string scope;
   // What the spawn request's fourth descriptor is: `corpus`, a corpus as in
-  // other jobs; `files`, `shards`, `tfrecord` or `parquet`, a memory file with
-  // a list (source_list.h) of images and arrays or of containers with images;
-  // `lmdb`, such a list of files that the loader puts into an LMDB; `objects`,
-  // a list of parts of objects in the store described by `store`.
+  // other jobs; `files`, `shards`, `tfrecord`, `parquet` or `lmdb`, a memory
+  // file with a list (source_list.h) of images and arrays or of containers with
+  // images; `objects`, a list of parts of objects in the store described by
+  // `store`.
   std::string source;
   int64_t batch_size = 0;
   int workers = 0;

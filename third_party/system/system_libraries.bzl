@@ -35,6 +35,7 @@ LIBRARIES = {
     "hwy": (["libhwy"], "libhwy-dev"),
     "isal": (["libisal"], "libisal-dev"),
     "jpeg": (["libjpeg"], "libjpeg-dev"),
+    "lmdb": (["lmdb"], "liblmdb-dev"),
     "png": (["libpng"], "libpng-dev"),
     "protobuf": (["protobuf"], "libprotobuf-dev"),
     "simdjson": (["simdjson"], "libsimdjson-dev"),

@@ -13,10 +13,12 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
+#include "lib/storage/lmdb.h"
 #include "lib/storage/parquet/parquet.h"
 #include "lib/storage/tfrecord.h"
 
@@ -129,6 +131,28 @@ absl::StatusOr<std::unique_ptr<Source>> TfRecordSource(
                      FileMap::Open(files.back()));
     RETURN_IF_ERROR(IndexRecords(static_cast<int>(files.size()) - 1,
                                  files.back(), *map, &parts));
+  }
+  return PartsSource(std::move(files), std::move(parts));
+}
+
+absl::StatusOr<std::unique_ptr<Source>> LmdbSource(
+    const std::vector<std::string>& paths) {
+  std::vector<OpenFile> files;
+  std::vector<FilePart> parts;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(files.emplace_back(), OpenForParts(path));
+    ASSIGN_OR_RETURN(const std::unique_ptr<FileMap> map,
+                     FileMap::Open(files.back()));
+    const absl::StatusOr<std::vector<LmdbEntry>> entries =
+        ReadLmdb(map->bytes());
+    if (!entries.ok()) return Named(path, entries.status());
+    for (const LmdbEntry& entry : *entries) {
+      std::string name = absl::CHexEscape(entry.key);
+      const auto bytes = static_cast<int64_t>(entry.value.size());
+      RETURN_IF_ERROR(CheckItemBytes(absl::StrCat(path, ":", name), bytes));
+      parts.push_back(PartOf(static_cast<int>(files.size()) - 1, *map,
+                             entry.value, std::move(name)));
+    }
   }
   return PartsSource(std::move(files), std::move(parts));
 }

@@ -31,4 +31,10 @@ absl::StatusOr<std::unique_ptr<Source>> TfRecordSource(
 absl::StatusOr<std::unique_ptr<Source>> ParquetSource(
     const std::vector<std::string>& paths);
 
+// Images in LMDB files, in the order of their keys. Items are named FILE:KEY.
+//
+// InvalidArgument names a file and what is wrong with it.
+absl::StatusOr<std::unique_ptr<Source>> LmdbSource(
+    const std::vector<std::string>& paths);
+
 }  // namespace feedrate

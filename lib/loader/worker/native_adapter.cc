@@ -333,6 +333,7 @@ absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
   if (spec.source == "shards") return ShardSource(paths);
   if (spec.source == "tfrecord") return TfRecordSource(paths);
   if (spec.source == "parquet") return ParquetSource(paths);
+  if (spec.source == "lmdb") return LmdbSource(paths);
   std::vector<ListedFile> files;
   files.reserve(input.files.size());
   for (const SourceFile& file : input.files) {

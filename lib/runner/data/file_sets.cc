@@ -21,6 +21,7 @@
 #include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
+#include "lib/storage/lmdb.h"
 #include "lib/storage/object_store.h"
 #include "lib/storage/parquet/parquet.h"
 #include "lib/storage/shards.h"
@@ -174,21 +175,28 @@ namespace {
 using MakeFile =
     std::function<absl::StatusOr<std::string>(int64_t first, int64_t end)>;
 
-// Writes files of `items` items each into a folder of `kind` below `cache`,
-// named after the set. Those that are there are kept.
+// A folder of `kind` below `cache`, named after the set. Makes it.
+absl::StatusOr<std::string> FolderOf(const FileSet& set,
+                                     const std::string& kind,
+                                     const std::string& cache) {
+  std::string identity;
+  for (const SourceFile& file : set.files) {
+    absl::StrAppend(&identity, file.path, "\n", file.bytes, "\n");
+  }
+  std::string folder = JoinPath(
+      cache, absl::StrCat(kind, "/", Sha256Hex(identity).substr(0, 16)));
+  RETURN_IF_ERROR(MakeFolder(folder));
+  return folder;
+}
+
+// Writes files of `items` items each. Those that are there are kept.
 absl::StatusOr<FileSet> WriteFiles(const FileSet& set, int64_t items,
                                    const std::string& kind,
                                    const std::string& ending,
                                    const std::string& cache,
                                    const FileProgress& progress,
                                    const MakeFile& make) {
-  std::string identity;
-  for (const SourceFile& file : set.files) {
-    absl::StrAppend(&identity, file.path, "\n", file.bytes, "\n");
-  }
-  const std::string folder = JoinPath(
-      cache, absl::StrCat(kind, "/", Sha256Hex(identity).substr(0, 16)));
-  RETURN_IF_ERROR(MakeFolder(folder));
+  ASSIGN_OR_RETURN(const std::string folder, FolderOf(set, kind, cache));
   FileSet written;
   written.source = kind;
   written.items = set.items;
@@ -204,6 +212,33 @@ absl::StatusOr<FileSet> WriteFiles(const FileSet& set, int64_t items,
     file.bytes = static_cast<int64_t>(bytes.size());
     return WriteFileAtomically(file.path, bytes);
   }));
+  return written;
+}
+
+// All items in one file, as people have it; one that is there is kept.
+absl::StatusOr<FileSet> WriteLmdb(const FileSet& set, const std::string& cache,
+                                  const FileProgress& progress) {
+  ASSIGN_OR_RETURN(const std::string folder, FolderOf(set, "lmdb", cache));
+  SourceFile file;
+  file.path = JoinPath(folder, "data.mdb");
+  file.bytes = SizeOf(file.path);
+  if (file.bytes <= 0) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<NewFile> opened,
+                     NewFile::Create(file.path));
+    LmdbWriter writer(opened->fd(), file.path);
+    for (int64_t i = 0; i < set.items; ++i) {
+      ASSIGN_OR_RETURN(const std::string bytes, ReadFile(set.files[i].path));
+      RETURN_IF_ERROR(writer.Add(absl::StrFormat("%08d", i), bytes));
+      if (progress) progress(i + 1, set.items);
+    }
+    RETURN_IF_ERROR(writer.Finish());
+    RETURN_IF_ERROR(opened->Commit());
+    file.bytes = SizeOf(file.path);
+  }
+  FileSet written;
+  written.source = "lmdb";
+  written.items = set.items;
+  written.files.push_back(std::move(file));
   return written;
 }
 
@@ -283,11 +318,6 @@ absl::StatusOr<FileSet> WriteContainer(const FileSet& set,
   }
   if (container == "files") return set;
   if (container == "shards") return WriteShards(set, cache, progress);
-  if (container == "lmdb") {
-    FileSet files = set;
-    files.source = container;
-    return files;
-  }
   if (container == "arrays") {
     ASSIGN_OR_RETURN(FileSet arrays,
                      WriteFiles(set, 1, container, "npy", cache, progress,
@@ -302,6 +332,7 @@ absl::StatusOr<FileSet> WriteContainer(const FileSet& set,
     return absl::InvalidArgumentError(absl::StrCat(
         file.path, ": is an array; ", container, " has encoded images here"));
   }
+  if (container == "lmdb") return WriteLmdb(set, cache, progress);
   const auto print = container == "tfrecord"  ? &TfRecordsOf
                      : container == "parquet" ? &ParquetOf
                                               : nullptr;

@@ -374,7 +374,7 @@ TEST(FileSetsTest, ContainersHoldTheSameItems) {
   ASSERT_TRUE(set.ok()) << set.status();
   const std::string cache = NewFolder("containers");
   for (const std::string container :
-       {"files", "shards", "tfrecord", "parquet", "arrays"}) {
+       {"files", "shards", "tfrecord", "parquet", "arrays", "lmdb"}) {
     for (const bool again : {false, true}) {
       const auto written = WriteContainer(*set, container, cache, nullptr);
       ASSERT_TRUE(written.ok()) << container << written.status();
@@ -386,8 +386,9 @@ TEST(FileSetsTest, ContainersHoldTheSameItems) {
       }
       const auto source = container == "shards"     ? ShardSource(paths)
                           : container == "tfrecord" ? TfRecordSource(paths)
-                          : container == "parquet"
-                              ? ParquetSource(paths)
+                          : container == "parquet"  ? ParquetSource(paths)
+                          : container == "lmdb"
+                              ? LmdbSource(paths)
                               : FolderSource(ParentFolder(paths[0]));
       ASSERT_TRUE(source.ok()) << source.status();
       ASSERT_EQ((*source)->size(), 260);

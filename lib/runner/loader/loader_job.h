@@ -45,7 +45,8 @@ class LoaderInputs {
   struct Input {
     // Descriptor for a worker. Owned by this class.
     int fd = -1;
-    // `corpus`, `files`, `shards`, `tfrecord`, `parquet` or `objects`.
+    // `corpus`, `files`, `shards`, `tfrecord`, `parquet`, `lmdb` or
+    // `objects`.
     std::string source;
     // Number of items per epoch.
     int64_t items = 0;

@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "lib/storage/http/message.h"
 #include "lib/storage/object_store.h"
-#include "lib/storage/object_writer.h"
 
 namespace feedrate {
 

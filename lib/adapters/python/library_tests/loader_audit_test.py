@@ -86,6 +86,18 @@ def write_parquet(paths, folder):
     return files
 
 
+def write_lmdb(paths, folder):
+    """The files in one LMDB."""
+    import lmdb
+
+    file = folder / "data.mdb"
+    environment = lmdb.open(os.fspath(file), subdir=False, map_size=2**26)
+    with environment, environment.begin(write=True) as transaction:
+        for path in paths:
+            transaction.put(path.stem.encode(), path.read_bytes())
+    return [file]
+
+
 class AuditTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -116,6 +128,8 @@ class AuditTest(unittest.TestCase):
             return write_records(paths, folder)
         if FLAGS.source == "parquet":
             return write_parquet(paths, folder)
+        if FLAGS.source == "lmdb":
+            return write_lmdb(paths, folder)
         if FLAGS.library not in SHARDS:
             return paths
         shards = []

@@ -115,38 +115,31 @@ class FileSource:
 
 
 class LmdbSource(FileSource):
-    """The files' bytes in an LMDB, by number as eight digits. It is written
-    before the clock starts, and opened by each process for itself."""
+    """Values of an LMDB file, in the order of its keys. Each process opens it
+    for itself."""
 
     def __init__(self, paths, formats):
-        super().__init__(paths, formats)
-        self._folder = converted("lmdb", self, self._write)
+        if len(paths) != 1:
+            raise ValueError(f"one LMDB file is read, not {len(paths)}")
+        self._file = paths[0]
         self._opened = self._by = None
+        with self._open() as environment, environment.begin() as transaction:
+            self._keys = list(transaction.cursor().iternext(values=False))
+        names = [f"{self._file}: {key.decode()}" for key in self._keys]
+        super().__init__(names, formats)
 
-    def _write(self, folder):
+    def _open(self):
         import lmdb
 
-        bytes_of_all = sum(os.path.getsize(path) for path in self._paths)
-        # Twice the values, and room for pages: no more is taken than used.
-        environment = lmdb.open(str(folder), map_size=2 * bytes_of_all + 2**26)
-        with environment, environment.begin(write=True) as transaction:
-            for index in range(len(self)):
-                transaction.put(_key(index), super()._read(index))
+        flags = {"readonly": True, "lock": False, "readahead": False}
+        return lmdb.open(self._file, subdir=False, **flags)
 
     def _read(self, index):
         if self._by != os.getpid():
-            import lmdb
-
-            self._opened = lmdb.open(
-                str(self._folder), readonly=True, lock=False, readahead=False
-            )
+            self._opened = self._open()
             self._by = os.getpid()
         with self._opened.begin() as transaction:
-            return transaction.get(_key(index))
-
-
-def _key(index):
-    return f"{index:08d}".encode()
+            return transaction.get(self._keys[index])
 
 
 class ParquetSource(FileSource):
