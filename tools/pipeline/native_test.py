@@ -14,7 +14,15 @@ RGB = "configs/native/rgb_pipeline_cpu.textproto"
 NINE = "configs/native/9ch_pipeline_cpu.textproto"
 TRAINING = "configs/native/training_pipeline_cpu.textproto"
 SMALL = ("--num_items=12", "--batch_size=4", "--num_runs=1")
-CONTAINERS = "files shards tfrecord parquet arrays lmdb http".split()
+CONTAINERS = [
+    "files",
+    "shards",
+    "tfrecord",
+    "parquet",
+    "arrays",
+    "lmdb",
+    "http",
+]
 
 
 class Run(harness.Run):
