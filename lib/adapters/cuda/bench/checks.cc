@@ -208,6 +208,10 @@ void Checker::Bytes() {
   tone("invert", Tone::kInvert, 0);
   tone("posterize", Tone::kPosterize, 4);
   tone("solarize", Tone::kSolarize, 128);
+  tone("solarize, between bytes", Tone::kSolarize, 99.5f);
+  tone("solarize, the last byte", Tone::kSolarize, 255);
+  tone("solarize, no byte", Tone::kSolarize, 255.5f);
+  tone("solarize, every byte", Tone::kSolarize, -1);
   tone("multiply", Tone::kMultiply, 1.2f);
   ByteOp(
       "equalize",

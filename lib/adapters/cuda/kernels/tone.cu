@@ -6,15 +6,50 @@ namespace feedrate::fused {
 namespace {
 
 constexpr int kToneThreads = 256;
-constexpr int kToneBlocks = 16;  // Per image.
+constexpr int kToneBlocks = 12;  // Per image.
+// Words of 16 bytes that a thread loads before it stores the first.
+constexpr int kToneUnits = 4;
 
-__device__ __forceinline__ uint32_t ToneWord(uint32_t word, Tone tone,
-                                             float amount) {
+// Four equal bytes.
+__device__ __forceinline__ uint32_t Bytes4(uint32_t byte) {
+  return byte * 0x01010101u;
+}
+
+// A tone with its amount as words, so that four bytes are one operation.
+struct ToneWords {
+  Tone tone;
+  float amount;
+  uint32_t bytes;  // Bits that stay, or what is inverted from here on.
+};
+
+__device__ __forceinline__ ToneWords WordsOfTone(Tone tone, float amount) {
+  ToneWords words = {tone, amount, 0};
+  if (tone == Tone::kPosterize) {
+    words.bytes = Bytes4(0xff00u >> static_cast<int>(amount) & 255);
+  } else if (tone == Tone::kSolarize) {
+    // A byte is at least `amount` if it is at least the next whole number.
+    // Above 255, or if it is no number, nothing changes.
+    if (amount <= 255) {
+      words.bytes = Bytes4(static_cast<uint32_t>(ceilf(fmaxf(amount, 0))));
+    } else {
+      words.tone = Tone::kPosterize;
+      words.bytes = ~0u;
+    }
+  }
+  return words;
+}
+
+__device__ __forceinline__ uint32_t ToneWord(uint32_t word,
+                                             const ToneWords& tone) {
+  if (tone.tone == Tone::kInvert) return ~word;
+  if (tone.tone == Tone::kPosterize) return word & tone.bytes;
+  if (tone.tone == Tone::kSolarize) return word ^ __vcmpgeu4(word, tone.bytes);
   uint32_t result = 0;
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     const auto value = static_cast<uint8_t>(word >> (8 * k));
-    result |= static_cast<uint32_t>(ToneOf(value, tone, amount)) << (8 * k);
+    result |= static_cast<uint32_t>(ToneOf(value, tone.tone, tone.amount))
+              << (8 * k);
   }
   return result;
 }
@@ -25,31 +60,52 @@ __global__ __launch_bounds__(kToneThreads) void ToneKernel(
   const ByteImage from = in[blockIdx.y];
   const ByteImage to = out[blockIdx.y];
   const float amount = amounts[blockIdx.y];
+  const ToneWords words = WordsOfTone(tone, amount);
   // Rows without gaps are one long row.
   const int row_bytes = from.width * 3;
   const bool joined = from.stride == row_bytes && to.stride == row_bytes;
   const int rows = joined ? 1 : from.height;
   const int size = joined ? row_bytes * from.height : row_bytes;
   const int units = (size + 15) / 16;
-  for (int i = blockIdx.x * kToneThreads + threadIdx.x; i < rows * units;
-       i += kToneBlocks * kToneThreads) {
-    const int row = i / units;
-    const int at = (i - row * units) * 16;
-    const uint8_t* source = from.data + row * from.stride + at;
-    uint8_t* target = to.data + row * to.stride + at;
-    const uintptr_t addresses = reinterpret_cast<uintptr_t>(source) |
-                                reinterpret_cast<uintptr_t>(target);
-    if (at + 16 <= size && (addresses & 15) == 0) {
-      uint4 words = __ldcs(reinterpret_cast<const uint4*>(source));
-      words.x = ToneWord(words.x, tone, amount);
-      words.y = ToneWord(words.y, tone, amount);
-      words.z = ToneWord(words.z, tone, amount);
-      words.w = ToneWord(words.w, tone, amount);
-      __stcs(reinterpret_cast<uint4*>(target), words);
-      continue;
+  const uintptr_t places =
+      reinterpret_cast<uintptr_t>(from.data) |
+      reinterpret_cast<uintptr_t>(to.data) |
+      (joined ? 0 : static_cast<uintptr_t>(from.stride | to.stride));
+  const bool aligned = (places & 15) == 0;
+  constexpr int kStep = kToneBlocks * kToneThreads;
+  for (int first = blockIdx.x * kToneThreads + threadIdx.x;
+       first < rows * units; first += kToneUnits * kStep) {
+    uint4 loaded[kToneUnits];
+    const auto place = [&](int k, int* row, int* at) {
+      const int i = first + k * kStep;
+      *row = joined ? 0 : i / units;
+      *at = (i - *row * units) * 16;
+      return i < rows * units;
+    };
+    int row, at;
+#pragma unroll
+    for (int k = 0; k < kToneUnits; ++k) {
+      if (place(k, &row, &at) && aligned && at + 16 <= size) {
+        loaded[k] = __ldcs(
+            reinterpret_cast<const uint4*>(from.data + row * from.stride + at));
+      }
     }
-    for (int k = 0; k < 16 && at + k < size; ++k) {
-      target[k] = ToneOf(source[k], tone, amount);
+#pragma unroll
+    for (int k = 0; k < kToneUnits; ++k) {
+      if (!place(k, &row, &at)) continue;
+      uint8_t* target = to.data + row * to.stride + at;
+      if (aligned && at + 16 <= size) {
+        loaded[k].x = ToneWord(loaded[k].x, words);
+        loaded[k].y = ToneWord(loaded[k].y, words);
+        loaded[k].z = ToneWord(loaded[k].z, words);
+        loaded[k].w = ToneWord(loaded[k].w, words);
+        __stcs(reinterpret_cast<uint4*>(target), loaded[k]);
+        continue;
+      }
+      const uint8_t* source = from.data + row * from.stride + at;
+      for (int j = 0; j < 16 && at + j < size; ++j) {
+        target[j] = ToneOf(source[j], tone, amount);
+      }
     }
   }
 }
