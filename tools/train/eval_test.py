@@ -109,20 +109,24 @@ class EvalTest(unittest.TestCase):
             self.assertGreaterEqual(probe["accuracy"], 30, probe)
             self.assertLessEqual(probe["accuracy"], 90, probe)
 
-    def test_expectation_decides_the_exit_code(self):
+    def test_expectation_and_gate_say_no_to_damaged_weights(self):
         expected = ROOT / "testdata/eval/expected.json"
-        run("eval", f"--checkpoint={CHECKPOINT}", f"--expect={expected}")
-        damaged = self.damage()
-        _, err = run(
-            "eval", f"--checkpoint={damaged}", f"--expect={expected}", code=3
-        )
-        self.assertIn("perplexity is", err)
-
-    def test_the_gate_says_no_to_damaged_weights(self):
         good = self.folder / "good.json"
         bad = self.folder / "bad.json"
-        run("eval", f"--checkpoint={CHECKPOINT}", f"--eval-json={good}")
-        run("eval", f"--checkpoint={self.damage()}", f"--eval-json={bad}")
+        run(
+            "eval",
+            f"--checkpoint={CHECKPOINT}",
+            f"--expect={expected}",
+            f"--eval-json={good}",
+        )
+        _, err = run(
+            "eval",
+            f"--checkpoint={self.damage()}",
+            f"--expect={expected}",
+            f"--eval-json={bad}",
+            code=3,
+        )
+        self.assertIn("perplexity is", err)
         profile = json.loads(good.read_text())["machine_profile"]
         baselines = self.folder / "baselines"
         baselines.mkdir()
