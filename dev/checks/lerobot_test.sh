@@ -2,7 +2,7 @@
 # LeRobot data sets that lerobot itself writes, in both formats: the native
 # loader of mixtures gives the samples that lerobot's own loader gives. Needs
 # torch and lerobot, which are large: --full installs them, otherwise a machine
-# without them skips that part.
+# without them skips that part. --bench compares their speeds instead.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -37,7 +37,11 @@ packages() { echo "$1"/lib/python3.*/site-packages; }
 below="$(packages "$env"):$(packages "$torch")"
 npp="$(packages "$env")/nvidia/cu13/lib"
 
-"$REPO_ROOT/dev/bazel.sh" build //lib/loader/mixture:dump_samples
+bench=""
+if [[ "${1:-}" == --bench ]]; then bench=--bench; fi
+"$REPO_ROOT/dev/bazel.sh" build //lib/loader/mixture:dump_samples \
+  ${bench:+//tools/mixture //lib/loader/worker:worker_native}
+export MIXTURE="$REPO_ROOT/bazel-bin/tools/mixture/mixture"
 export DUMP_SAMPLES="$REPO_ROOT/bazel-bin/lib/loader/mixture/dump_samples"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
@@ -47,4 +51,4 @@ export HF_DATASETS_DISABLE_PROGRESS_BARS=1 SVT_LOG=0
 export LD_LIBRARY_PATH="$npp${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export OLD_PYTHONPATH="$old:$below" PYTHONPATH="$new:$below"
 cd "$REPO_ROOT/lib/adapters/python"
-"$env/bin/python" -B -W ignore -m library_tests.lerobot_test
+"$env/bin/python" -B -W ignore -m library_tests.lerobot_test ${bench:+"$bench"}

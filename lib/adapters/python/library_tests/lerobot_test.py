@@ -3,21 +3,31 @@
 Compares every sample with what lerobot's own loader gives for the same item
 (format v3.0), and with the rows and PyAV's frames (format v2.1). Pixels differ
 a little, since each converts colors in its own way. dev/checks/lerobot_test.sh
-runs it.
+runs it. With --bench it compares speeds instead: samples of two frames per
+second of the program in $MIXTURE, which crops them, and of torch's DataLoader
+over lerobot's data set, both shuffled, with two workers, in alternating rounds.
 """
 
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import av
 import numpy as np
+import torch
 from lerobot.datasets.lerobot_dataset import LeRobotDataset
 from testing import lerobot_episodes as written
+
+ROOT = pathlib.Path(__file__).resolve().parents[4]
+sys.path.insert(0, str(ROOT / "dev"))
+
+import bench_common  # noqa: E402
 
 SIZE = 64
 CHUNK = 3
@@ -33,6 +43,16 @@ def middle(frame):
     top = (frame.shape[0] - SIZE) // 2
     left = (frame.shape[1] - SIZE) // 2
     return frame[top : top + SIZE, left : left + SIZE].astype(int)
+
+
+def opened(folder, actions):
+    later = [k / written.FPS for k in range(actions)]
+    return LeRobotDataset(
+        "feedrate/test",
+        root=folder,
+        delta_timestamps={"action": later, CAMERA: later[:2]},
+        video_backend="torchcodec",
+    )
 
 
 class LerobotTest(unittest.TestCase):
@@ -78,13 +98,7 @@ class LerobotTest(unittest.TestCase):
 
     def compare_with_lerobot(self, name):
         """Item by item, with windows of actions and a pair of frames."""
-        later = [k / written.FPS for k in range(CHUNK)]
-        data = LeRobotDataset(
-            "feedrate/test",
-            root=self.folder / name,
-            delta_timestamps={"action": later, CAMERA: later[:2]},
-            video_backend="torchcodec",
-        )
+        data = opened(self.folder / name, CHUNK)
         compared = 0
         for item in data:
             if item[f"{CAMERA}_is_pad"].any():
@@ -134,5 +148,69 @@ class LerobotTest(unittest.TestCase):
                 )
 
 
+def samples_per_second(folder, per_episode):
+    """Of one run of `mixture`."""
+    done = subprocess.run(
+        [
+            os.environ["MIXTURE"],
+            f"--config={ROOT}/configs/mixture/bench.textproto",
+            f"--dataset={folder}",
+            "--num_runs=1",
+            "--batch_size=64",
+            f"--sweep=steps=40;warmup=8;samples_per_episode={per_episode}",
+            "--batches=/dev/null",
+            "--output=-",
+            "--quiet_wait=0",
+            "--stable_within=0",
+        ],
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    (row,) = bench_common.rows_of(done.stdout)
+    return row["throughput"]
+
+
+def bench(rounds=20):
+    with tempfile.TemporaryDirectory() as folder:
+        data = pathlib.Path(folder) / "set"
+        written.write(data, sizes={CAMERA: (240, 320)}, episodes=30)
+        loader = torch.utils.data.DataLoader(
+            opened(data, 2),
+            batch_size=64,
+            shuffle=True,
+            num_workers=2,
+            persistent_workers=True,
+        )
+
+        def epoch():
+            start = time.perf_counter()
+            items = sum(len(batch["index"]) for batch in loader)
+            return items / (time.perf_counter() - start)
+
+        sides = {
+            "lerobot": epoch,
+            "native": lambda: samples_per_second(folder, 1),
+            "native, whole episodes": lambda: samples_per_second(folder, 0),
+        }
+        for side in sides.values():
+            side()
+        speeds = {name: [] for name in sides}
+        for _ in range(rounds):
+            for name, side in sides.items():
+                speeds[name].append(side())
+    for name, values in speeds.items():
+        ratios = bench_common.ratios(values, speeds["lerobot"])
+        ratio, low, high = bench_common.interval(ratios)
+        print(
+            f"{name}: {statistics.median(values):,.0f} samples/s, "
+            f"{ratio:.2f} [{low:.2f}, {high:.2f}] times lerobot"
+        )
+
+
 if __name__ == "__main__":
-    unittest.main()
+    if sys.argv[1:] == ["--bench"]:
+        bench()
+    else:
+        unittest.main()
