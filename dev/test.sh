@@ -12,10 +12,9 @@
 #
 # Packages of PyPI are fetched while Bazel compiles; libtorch before most of it, so
 # that its tests run among the others. Then come Bazel's tests, then the checks.
-# Compilers run one per core; tests and checks, which wait for servers and
-# processes half of the time, two. A check that exits with 77 was skipped: it says
-# why and counts as neither. Skips and failures are listed again before the last
-# line.
+# Compilers and checks run one per core; Bazel's tests, which wait for processes
+# half of the time, two. A check that exits with 77 was skipped: it says why and
+# counts as neither. Skips and failures are listed again before the last line.
 set -uo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -37,8 +36,8 @@ torch_targets=(//lib/adapters/torch:op_test //lib/adapters/torch:torch_adapter_t
   //lib/model/torch:trainer_test //lib/model/worker:image_scores_test
   //lib/model/worker:worker_eval //lib/model/worker:worker_train)
 
-# Tests and checks at a time.
-slots="${JOBS:-$((2 * $(nproc)))}"
+# Tests of Bazel at a time.
+test_jobs="${JOBS:-$((2 * $(nproc)))}"
 full=""
 if [[ "${1:-}" == --full ]]; then full=1; fi
 passed=0
@@ -67,7 +66,7 @@ bazel_tests() {
   local log="$work/bazel.log" counts
   # What does not build is told, and counted, by the second command.
   dev/bazel.sh build --keep_going --show_result=0 "$@" || true
-  JOBS="$slots" dev/bazel.sh test --local_cpu_resources="$slots" \
+  JOBS="$test_jobs" dev/bazel.sh test --local_cpu_resources="$test_jobs" \
     --keep_going --test_summary=short "$@" 2>&1 | tee "$log"
   counts="$(python3 dev/count_tests.py "$log" "${PIPESTATUS[0]}" \
     2>>"$work/failures")" || counts="0 1"
@@ -112,7 +111,7 @@ collect() {
 
 # run_checks FILE: the checks of FILE, a line each "NAME COMMAND...".
 run_checks() {
-  local line name running=() i
+  local line name running=() slots="${JOBS:-$(nproc)}" i
   while IFS= read -r line; do
     name="${line%% *}"
     # shellcheck disable=SC2086  # Words of the line.

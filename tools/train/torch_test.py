@@ -163,9 +163,10 @@ class TrainTest(unittest.TestCase):
     @unittest.skipUnless(
         python_of("torch_stack"), "make envs GROUPS=torch_stack"
     )
-    def test_no_slower_than_torch_eager(self):
+    def test_matrix_products_are_as_fast_as_torchs(self):
         """Which BLAS is bound, not how fast it is: the wrong one is five times
-        slower. Each library has its best step of three alternating runs."""
+        slower, a busy machine up to two. Each library has its best step of
+        three alternating runs."""
         best = {}
         for _ in range(3):
             for row in train(
@@ -177,7 +178,7 @@ class TrainTest(unittest.TestCase):
                 self.assertEqual(row["status"], "ok", row["reason"])
                 best.setdefault(row["library"], []).extend(row["samples_s"])
         ratio = min(best["torch_eager"]) / min(best["feedrate"])
-        self.assertGreater(ratio, 0.9)
+        self.assertGreater(ratio, 0.4)
 
     def test_bf16_is_held_against_fp32(self):
         plain, half = train("--sweep=precision=fp32,bf16")
