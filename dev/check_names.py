@@ -36,7 +36,8 @@ def types_of(text):
     text = SKIPPED.sub(" ", text)
     # Preprocessor lines are no part of a declaration.
     text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
-    # Of each open brace: its namespace, "" where it has no name, or None.
+    # What each open brace opens: a namespace by name, "" for one without a
+    # name, None for anything else.
     spaces, start = [], 0
     for brace in re.finditer(r"[{};]", text):
         head, start = text[start : brace.start()], brace.end()

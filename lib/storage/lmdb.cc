@@ -16,7 +16,8 @@ namespace {
 constexpr uint32_t kMagic = 0xBEEFC0DE;
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kNoPage = ~uint64_t{0};
-constexpr size_t kPageBytes = 4096;  // Of files written here.
+// LmdbWriter writes pages of this size.
+constexpr size_t kPageBytes = 4096;
 
 // Page: number (8), padding (2), flags (2), then where the places of nodes end
 // and where nodes begin (2 each), or for long values the number of pages (4).

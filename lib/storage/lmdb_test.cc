@@ -191,6 +191,10 @@ TEST(LmdbTest, SaysWhatIsDamaged) {
   std::string changed = good;
   changed[40 + 1] = 3;  // 768 bytes.
   EXPECT_THAT(error(changed), HasSubstr("pages of 768 bytes"));
+  // The only node is at the end of the last page, and begins with its size.
+  changed = *ReadFile(Written({{"12345678", std::string(9000, 'v')}}));
+  changed[changed.size() - 24 + 2] = 1;
+  EXPECT_THAT(error(changed), HasSubstr("has a cut off value"));
   // The root's first child is the root.
   changed = good;
   const size_t root = good.size() - 4096;

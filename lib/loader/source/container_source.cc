@@ -99,6 +99,25 @@ int64_t LabelOf(const ExampleView& example) {
   return -1;
 }
 
+// Appends the items of one file, whose number is `file`, to `parts`.
+using IndexFile = absl::Status (*)(int file, const OpenFile& opened,
+                                   const FileMap& map,
+                                   std::vector<FilePart>* parts);
+
+absl::StatusOr<std::unique_ptr<Source>> IndexedFiles(
+    const std::vector<std::string>& paths, IndexFile index) {
+  std::vector<OpenFile> files;
+  std::vector<FilePart> parts;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(files.emplace_back(), OpenForParts(path));
+    ASSIGN_OR_RETURN(const std::unique_ptr<FileMap> map,
+                     FileMap::Open(files.back()));
+    RETURN_IF_ERROR(
+        index(static_cast<int>(files.size()) - 1, files.back(), *map, &parts));
+  }
+  return PartsSource(std::move(files), std::move(parts));
+}
+
 absl::Status IndexRecords(int file, const OpenFile& opened, const FileMap& map,
                           std::vector<FilePart>* parts) {
   TfRecordCursor cursor(opened.path, map.bytes());
@@ -119,42 +138,29 @@ absl::Status IndexRecords(int file, const OpenFile& opened, const FileMap& map,
   }
 }
 
+absl::Status IndexEntries(int file, const OpenFile& opened, const FileMap& map,
+                          std::vector<FilePart>* parts) {
+  const absl::StatusOr<std::vector<LmdbEntry>> entries = ReadLmdb(map.bytes());
+  if (!entries.ok()) return Named(opened.path, entries.status());
+  for (const LmdbEntry& entry : *entries) {
+    std::string name = absl::CHexEscape(entry.key);
+    RETURN_IF_ERROR(CheckItemBytes(absl::StrCat(opened.path, ":", name),
+                                   static_cast<int64_t>(entry.value.size())));
+    parts->push_back(PartOf(file, map, entry.value, std::move(name)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Source>> TfRecordSource(
     const std::vector<std::string>& paths) {
-  std::vector<OpenFile> files;
-  std::vector<FilePart> parts;
-  for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(files.emplace_back(), OpenForParts(path));
-    ASSIGN_OR_RETURN(const std::unique_ptr<FileMap> map,
-                     FileMap::Open(files.back()));
-    RETURN_IF_ERROR(IndexRecords(static_cast<int>(files.size()) - 1,
-                                 files.back(), *map, &parts));
-  }
-  return PartsSource(std::move(files), std::move(parts));
+  return IndexedFiles(paths, IndexRecords);
 }
 
 absl::StatusOr<std::unique_ptr<Source>> LmdbSource(
     const std::vector<std::string>& paths) {
-  std::vector<OpenFile> files;
-  std::vector<FilePart> parts;
-  for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(files.emplace_back(), OpenForParts(path));
-    ASSIGN_OR_RETURN(const std::unique_ptr<FileMap> map,
-                     FileMap::Open(files.back()));
-    const absl::StatusOr<std::vector<LmdbEntry>> entries =
-        ReadLmdb(map->bytes());
-    if (!entries.ok()) return Named(path, entries.status());
-    for (const LmdbEntry& entry : *entries) {
-      std::string name = absl::CHexEscape(entry.key);
-      const auto bytes = static_cast<int64_t>(entry.value.size());
-      RETURN_IF_ERROR(CheckItemBytes(absl::StrCat(path, ":", name), bytes));
-      parts.push_back(PartOf(static_cast<int>(files.size()) - 1, *map,
-                             entry.value, std::move(name)));
-    }
-  }
-  return PartsSource(std::move(files), std::move(parts));
+  return IndexedFiles(paths, IndexEntries);
 }
 
 namespace {

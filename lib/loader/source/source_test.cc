@@ -1,5 +1,6 @@
 #include "lib/loader/source/source.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "lib/loader/loader.h"
 #include "lib/loader/source/container_source.h"
 #include "lib/loader/testing/test_files.h"
+#include "lib/storage/lmdb.h"
 #include "lib/storage/parquet/parquet.h"
 #include "lib/storage/tfrecord.h"
 #include "lib/tar/builder.h"
@@ -202,6 +204,26 @@ TEST(TfRecordSourceTest, SaysWhatIsWrong) {
   EXPECT_THAT(error(""), HasSubstr("x.tfrecord: is no plain file, or empty"));
   EXPECT_THAT(TfRecordSource({folder + "/none"}).status().message(),
               HasSubstr("none: cannot open: No such file"));
+}
+
+TEST(LmdbSourceTest, FindsValuesByTheirKeys) {
+  const std::string folder = NewTestFolder();
+  const std::string path = WriteTestFile(folder, "a.mdb", "");
+  const std::string big(5000, 'j');
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  LmdbWriter writer(file, path);
+  ASSERT_TRUE(writer.Add("a\n", big).ok());
+  ASSERT_TRUE(writer.Add("b", "small").ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  close(file);
+  const auto source = LmdbSource({path, path});
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Contents(**source), ElementsAre(big, "small", big, "small"));
+  EXPECT_EQ((*source)->name(0), path + ":a\\n");
+  EXPECT_TRUE((*source)->has_places());
+  EXPECT_THAT(
+      LmdbSource({WriteTestFile(folder, "x.mdb", big)}).status().message(),
+      HasSubstr("x.mdb: is no LMDB file"));
 }
 
 TEST(ParquetSourceTest, FindsImagesInPlainPages) {

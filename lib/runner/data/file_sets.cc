@@ -228,7 +228,7 @@ absl::StatusOr<FileSet> WriteLmdb(const FileSet& set, const std::string& cache,
     LmdbWriter writer(opened->fd(), file.path);
     for (int64_t i = 0; i < set.items; ++i) {
       ASSIGN_OR_RETURN(const std::string bytes, ReadFile(set.files[i].path));
-      RETURN_IF_ERROR(writer.Add(absl::StrFormat("%08d", i), bytes));
+      RETURN_IF_ERROR(writer.Add(absl::StrFormat("%010d", i), bytes));
       if (progress) progress(i + 1, set.items);
     }
     RETURN_IF_ERROR(writer.Finish());

@@ -35,7 +35,7 @@ absl::StatusOr<FileSet> WriteShards(const FileSet& set,
 //             `image/encoded`
 //   parquet   Parquet files with the column `image`
 //   arrays    one .npy array of decoded pixels per image
-//   lmdb      one LMDB file, with numbers of eight digits as keys
+//   lmdb      one LMDB file, with numbers of ten digits as keys
 // Writes missing files, each at once as a whole. The encoded bytes of an item
 // are the same in each container but `arrays`. InvalidArgument for another
 // name, a set of shards, or a file that the container cannot have.

@@ -297,16 +297,6 @@ bool ParseBlob(const std::string& blob, uint32_t* crc32c) {
          absl::SimpleHexAtoi(absl::string_view(blob).substr(kSha + 1), crc32c);
 }
 
-bool WriteAll(int fd, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes.remove_prefix(count);
-  }
-  return true;
-}
-
 // Digest of all bytes that can be read.
 uint32_t ChecksumOf(int fd) {
   uint32_t crc32c = 0;
@@ -503,7 +493,7 @@ absl::Status CacheDir::Writer::Append(absl::string_view bytes) {
   sha256_.Update(bytes.data(), bytes.size());
   crc32c_ = Crc32c(bytes, crc32c_);
   bytes_ += static_cast<int64_t>(bytes.size());
-  if (WriteAll(fd_.get(), bytes)) return absl::OkStatus();
+  if (WriteAll(fd_.get(), bytes, temporary_).ok()) return absl::OkStatus();
   return cache_->Failed("write an entry", std::strerror(errno));
 }
 
