@@ -31,9 +31,8 @@ release_checks=(dev/checks/bundle_test.sh dev/checks/ci_workflow_test.sh
 # Tests of Bazel that only --full runs.
 release_tag=release
 # What wildcards leave out because it needs libtorch.
-torch_targets=(//lib/adapters/torch:op_test //lib/adapters/torch:torch_adapter_test
-  //lib/adapters/torch:worker_torch //lib/model/torch:model_test
-  //lib/model/torch:trainer_test //lib/model/worker:image_scores_test
+torch_targets=(//lib/adapters/torch:tests //lib/adapters/torch:worker_torch
+  //lib/model/torch:tests //lib/model/worker:image_scores_test
   //lib/model/worker:worker_eval //lib/model/worker:worker_train)
 
 # Tests of Bazel at a time.

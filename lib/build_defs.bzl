@@ -60,21 +60,33 @@ def feedrate_library(
                    precompiled_deps("test_prelude"),
         )
 
-def feedrate_tests(deps, data = [], size = "small"):
+def feedrate_tests(
+        deps,
+        data = [],
+        size = "small",
+        srcs = None,
+        main = "@system//:gtest_main",
+        tags = [],
+        shard_count = None):
     """One test, `tests`, of all *_test.cc of a folder, compiled as one file.
 
     That takes two thirds of the time. Stands before the libraries of the BUILD
     file, which then declare no tests of their own.
 
     Args:
-      deps: of the tests, beside gtest_main.
+      deps: of the tests, beside `main`.
       data: files that the tests read.
       size: Bazel's size of the test, for its time limit.
+      srcs: instead of all *_test.cc.
+      main: the library with main().
+      tags: Bazel's tags of the test.
+      shard_count: processes that share the tests, where they take long.
     """
-    srcs, textual_hdrs = joined_sources("tests", native.glob(["*_test.cc"]))
+    srcs, textual_hdrs = joined_sources("tests", srcs or native.glob(["*_test.cc"]))
     cc_library(
         name = "tests_sources",
         testonly = True,
+        tags = tags,
         textual_hdrs = textual_hdrs,
     )
     cc_test(
@@ -83,8 +95,9 @@ def feedrate_tests(deps, data = [], size = "small"):
         srcs = srcs,
         copts = precompiled_copts("test_prelude"),
         data = data,
-        deps = deps + [":tests_sources", "@system//:gtest_main"] +
-               precompiled_deps("test_prelude"),
+        shard_count = shard_count,
+        tags = tags,
+        deps = deps + [":tests_sources", main] + precompiled_deps("test_prelude"),
     )
 
 def feedrate_binary(name, deps = [], **kwargs):

@@ -8,9 +8,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 cd "$REPO_ROOT"
 
 dev/torch.sh >/dev/null
-dev/bazel.sh test //lib/adapters/torch:op_test \
-  //lib/adapters/torch:torch_adapter_test //lib/model/torch:model_test \
-  //lib/model/torch:trainer_test //lib/model/worker:image_scores_test
+dev/bazel.sh test //lib/adapters/torch:tests //lib/model/torch:tests \
+  //lib/model/worker:image_scores_test
 dev/bazel.sh build //tools/train //tools/eval //tools/compare_baseline \
   //tools/collect_env //lib/adapters/torch:worker_torch //lib/media:write_synthetic \
   //lib/model/worker:worker_train //lib/model/worker:worker_eval

@@ -13,7 +13,7 @@
 namespace feedrate {
 namespace {
 
-constexpr double kRow = 19;
+constexpr double kFrameHeight = 19;
 constexpr double kLegend = 26;
 constexpr double kLeastWidth = 1;
 constexpr double kFontSize = 11;
@@ -96,7 +96,7 @@ Svg DrawFlameGraph(const FlameGraph& graph) {
       x += width;
     }
   }
-  Svg svg(graph.width, kLegend + rows * kRow, graph.title);
+  Svg svg(graph.width, kLegend + rows * kFrameHeight, graph.title);
   const double key = 14;
   ColoredRect(0, 4, key, 12, 1, &svg);
   svg.Text(key + 5, 14, "more time in B", Svg::Anchor::kStart, "t");
@@ -106,13 +106,13 @@ Svg DrawFlameGraph(const FlameGraph& graph) {
   for (const size_t i : order) {
     const FlameFrame& frame = frames[i];
     const Placed& place = places[i];
-    const double y = kLegend + place.row * kRow;
+    const double y = kLegend + place.row * kFrameHeight;
     const double width = std::max(kLeastWidth, place.width - 1);
     svg.BeginGroup("cell", Hover(frame, frames[0]));
-    ColoredRect(place.x, y, width, kRow - 1,
+    ColoredRect(place.x, y, width, kFrameHeight - 1,
                 largest > 0 ? (frame.b - frame.a) / largest : 0, &svg);
     if (width > 3 * kFontSize) {
-      svg.Text(place.x + kPadding, y + kRow - 6,
+      svg.Text(place.x + kPadding, y + kFrameHeight - 6,
                TextToFit(frame.name, kFontSize, width - 2 * kPadding),
                Svg::Anchor::kStart, "");
     }

@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
-#include "lib/gate/verdict/stored_runs.h"
+#include "lib/gate/stored_runs.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"

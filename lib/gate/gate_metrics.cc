@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/gate/verdict/stored_runs.h"
+#include "lib/gate/stored_runs.h"
 
 namespace feedrate {
 namespace {
@@ -23,7 +23,7 @@ Value PerItem(const Row& row, double value) {
   return row.items() > 0 ? value / static_cast<double>(row.items()) : value;
 }
 
-Value Memory(const Row& row) {
+Value RssPeak(const Row& row) {
   if (!row.has_rss_peak_bytes()) return absl::nullopt;
   return static_cast<double>(row.rss_peak_bytes());
 }
@@ -87,7 +87,7 @@ const char kDefaultGateMetrics[] = "time,memory,cpu";
 
 const std::vector<GateMetric>& NamedGateMetrics() {
   static const auto* metrics = new std::vector<GateMetric>{
-      {"memory", "B", 5, false, 1 << 20, "rss_peak_bytes", Memory},
+      {"memory", "B", 5, false, 1 << 20, "rss_peak_bytes", RssPeak},
       {"cpu", "s", 5, false, 1e-6,
        "usage.cpu_s, loader.cpu_s or mixture.cpu_s; duel adds it to plain "
        "commands",

@@ -21,6 +21,7 @@
 #include "lib/records/attempts.h"
 #include "lib/records/record_io.h"
 #include "lib/stats/quantiles.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -267,7 +268,7 @@ std::vector<ChangePoint> FindChangePoints(
       point.set_before(series.revisions[step.before]);
       point.set_after(series.revisions[step.index]);
       point.set_index(static_cast<int64_t>(step.index));
-      point.set_percent(100 * std::expm1(step.shift));
+      point.set_percent(PercentOfLog(step.shift));
       point.set_p_value(step.p_value);
       if (step.gone_at > 0) point.set_gone_at(series.revisions[step.gone_at]);
       points.push_back(std::move(point));

@@ -56,7 +56,8 @@ double FloorFactor(int pairs, double share) {
 }  // namespace
 
 double LevelFor(int64_t jobs) {
-  return std::min(2e-5, 0.01 / static_cast<double>(std::max<int64_t>(1, jobs)));
+  return std::min(
+      2e-5, kSuiteLevel / static_cast<double>(std::max<int64_t>(1, jobs)));
 }
 
 int LeastPairs(double share) {

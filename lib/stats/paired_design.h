@@ -33,8 +33,11 @@ inline constexpr double kEarlyConfidence = 0.992;
 // The chance of detection that FloorOf and LooksFor aim for.
 inline constexpr double kPower = 0.95;
 
-// The level for each job in a suite of `jobs`: the smaller of 2e-5 and 0.01 /
-// jobs. At most one clean suite in a hundred then has a false alarm.
+// The chance of a false alarm in a suite of any size.
+inline constexpr double kSuiteLevel = 0.01;
+
+// The level for each job in a suite of `jobs`: the smaller of 2e-5 and
+// kSuiteLevel / jobs.
 double LevelFor(int64_t jobs);
 
 struct PairedDesign {

@@ -195,6 +195,8 @@ absl::optional<Interval> MedianInterval(absl::Span<double> values) {
   return EstimateMedian(values).interval;
 }
 
+double PercentOfLog(double log) { return 100 * std::expm1(log); }
+
 Interval RatioInterval(double a_median, const Interval& a, double b_median,
                        const Interval& b) {
   const double center = std::log(a_median / b_median);

@@ -53,6 +53,9 @@ MedianRanks RanksAroundMedian(int64_t n);
 Interval RatioInterval(double a_median, const Interval& a, double b_median,
                        const Interval& b);
 
+// A difference of logarithms, in percent of the first value.
+double PercentOfLog(double log);
+
 struct Summary {
   int64_t n = 0;
   // The headline number.

@@ -12,8 +12,6 @@
 
 #include <string>
 
-#include "lib/adapters/torch/blas.h"
-
 namespace feedrate {
 namespace {
 
@@ -481,9 +479,3 @@ TEST(TorchOpsTest, WhatDiffersInSizeIsNoBatch) {
 
 }  // namespace
 }  // namespace feedrate
-
-int main(int argc, char** argv) {
-  feedrate::AvoidHiddenSve(argv);
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}

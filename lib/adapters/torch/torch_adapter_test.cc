@@ -13,7 +13,6 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/torch/blas.h"
 #include "lib/adapters/worker/testing/cell_checks.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/timing.h"
@@ -240,9 +239,3 @@ TEST_F(TorchImagesTest, WhatMakesNoBatchGoesOneByOne) {
 
 }  // namespace
 }  // namespace feedrate
-
-int main(int argc, char** argv) {
-  feedrate::AvoidHiddenSve(argv);
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}

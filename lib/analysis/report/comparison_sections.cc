@@ -26,7 +26,7 @@
 namespace feedrate {
 namespace {
 
-std::string KeyOf(const ReportCell& cell) {
+std::string JobAndMachineOf(const ReportCell& cell) {
   return absl::StrCat(cell.example.job_id(), " ",
                       cell.example.machine_profile(),
                       cell.labels.count("cold") > 0 ? " cold" : "");
@@ -140,13 +140,13 @@ Changes ChangesBetween(const std::vector<ReportCell>& before,
   std::map<std::string, const ReportCell*> earlier;
   for (const ReportCell& cell : before) {
     if (cell.example.library() == kNullLibrary) continue;
-    earlier[KeyOf(cell)] = &cell;
+    earlier[JobAndMachineOf(cell)] = &cell;
   }
   Changes changes;
   std::map<std::string, bool> paired;
   for (const ReportCell& cell : now) {
     if (cell.example.library() == kNullLibrary) continue;
-    const auto other = earlier.find(KeyOf(cell));
+    const auto other = earlier.find(JobAndMachineOf(cell));
     if (other == earlier.end()) {
       ++changes.only_now;
       continue;

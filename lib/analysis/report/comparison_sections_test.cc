@@ -103,7 +103,7 @@ Verdict Suite() {
   return verdict;
 }
 
-std::string TextOf(std::vector<Verdict> verdicts) {
+std::string PageOf(std::vector<Verdict> verdicts) {
   Document document;
   const auto section = VerdictsSection(std::move(verdicts));
   if (section.has_value()) document.sections.push_back(*section);
@@ -115,7 +115,7 @@ TEST(VerdictsSectionTest, NoneWithoutVerdicts) {
 }
 
 TEST(VerdictsSectionTest, TheSuiteComesFirstThenWhatIsSlower) {
-  const std::string text = TextOf(
+  const std::string text = PageOf(
       {JobVerdict("a", "same", 0.1), JobVerdict("b", "slower", 4.2), Suite()});
   EXPECT_THAT(text, HasSubstr("All jobs: slower; 1 slower, 2 same; one job is "
                               "slower; exit 3."));
@@ -132,7 +132,7 @@ TEST(VerdictsSectionTest, CodesReasonsAndCommandsAreShown) {
   crashed.add_codes("too_few");
   crashed.set_reason("b crashed in pair 3");
   crashed.set_command("duel --a=x --b=y");
-  const std::string text = TextOf({crashed});
+  const std::string text = PageOf({crashed});
   EXPECT_THAT(text, HasSubstr("crashed, too_few"));
   EXPECT_THAT(text, HasSubstr("b crashed in pair 3"));
   EXPECT_THAT(text, HasSubstr("duel --a=x --b=y"));
@@ -152,7 +152,7 @@ TEST(VerdictsSectionTest, OnlyRulesThatWereNotPassed) {
   fail.set_worse_by(10);
   fail.set_allowed(5);
   fail.set_unit("%");
-  const std::string text = TextOf({verdict});
+  const std::string text = PageOf({verdict});
   EXPECT_THAT(text, HasSubstr("tokens_per_sec_p50"));
   EXPECT_THAT(text, HasSubstr("10.0%"));
   EXPECT_THAT(text, Not(HasSubstr("loss")));
@@ -161,9 +161,9 @@ TEST(VerdictsSectionTest, OnlyRulesThatWereNotPassed) {
 TEST(VerdictsSectionTest, TheOrderOfRecordsIsNothing) {
   std::vector<Verdict> verdicts = {JobVerdict("a", "same", 0),
                                    JobVerdict("b", "faster", -9), Suite()};
-  const std::string text = TextOf(verdicts);
+  const std::string text = PageOf(verdicts);
   std::reverse(verdicts.begin(), verdicts.end());
-  EXPECT_EQ(TextOf(verdicts), text);
+  EXPECT_EQ(PageOf(verdicts), text);
 }
 
 // A stored baseline has throughputs and no interval.
@@ -173,7 +173,7 @@ TEST(VerdictsSectionTest, NoIntervalIsMadeUp) {
   stored.mutable_effect()->set_confidence(0);
   stored.mutable_effect()->set_a(100);
   stored.mutable_effect()->set_b(80);
-  EXPECT_THAT(TextOf({stored}), HasSubstr("| +20.0% | throughput |"));
+  EXPECT_THAT(PageOf({stored}), HasSubstr("| +20.0% | throughput |"));
   const auto section = VerdictsSection({stored});
   for (const Block& block : section->blocks) {
     const Figure* figure = absl::get_if<Figure>(&block);

@@ -18,6 +18,7 @@
 #include "lib/draw/text.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/stats/change_points.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -25,8 +26,6 @@ namespace {
 // With more plots than this, the table is easier to read.
 constexpr size_t kMostPlots = 24;
 constexpr char kCommitPlace[] = "{commit}";
-
-double PercentOf(double log) { return 100 * std::expm1(log); }
 
 std::string SignedPercent(double percent) {
   return std::abs(percent) < 0.05 ? "0.0%"
@@ -56,7 +55,7 @@ DocumentCell RevisionCell(const std::string& revision,
 
 std::string StepText(const HistorySeries& series, const Step& step) {
   return absl::StrFormat("%s after %s, at the latest in %s",
-                         SignedPercent(PercentOf(step.shift)),
+                         SignedPercent(PercentOfLog(step.shift)),
                          ShortRevision(series.revisions[step.before]),
                          ShortRevision(series.revisions[step.index]));
 }
@@ -91,9 +90,10 @@ Figure PlotOf(const HistorySeries& series, const std::string& id) {
     line.points.push_back(
         {static_cast<double>(i),
          Estimate{seconds / unit.seconds, absl::nullopt},
-         absl::StrCat(revision, "\n", SecondsText(seconds), ", ",
-                      SignedPercent(PercentOf(series.logs[i] - series.logs[0])),
-                      " against the first")});
+         absl::StrCat(
+             revision, "\n", SecondsText(seconds), ", ",
+             SignedPercent(PercentOfLog(series.logs[i] - series.logs[0])),
+             " against the first")});
   }
   chart.series = {std::move(line)};
   std::vector<std::string> changes;
@@ -129,7 +129,7 @@ DocumentTable StepsTable(const std::vector<HistorySeries>& all,
                  Align::kLeft, Align::kRight, Align::kLeft};
   for (const HistorySeries& series : all) {
     for (const Step& step : series.steps) {
-      const double percent = PercentOf(step.shift);
+      const double percent = PercentOfLog(step.shift);
       DocumentCell name(series.label);
       const auto id = ids.find(&series);
       if (id != ids.end()) name.link = absl::StrCat("#", id->second);
@@ -194,8 +194,8 @@ Revisions RevisionsOf(const std::vector<HistorySeries>& all) {
 }
 
 DocumentCell ChangeCell(double log) {
-  DocumentCell cell(SignedPercent(PercentOf(log)));
-  cell.value = PercentOf(log);
+  DocumentCell cell(SignedPercent(PercentOfLog(log)));
+  cell.value = PercentOfLog(log);
   return cell;
 }
 
@@ -233,8 +233,8 @@ DocumentTable JobsTable(const std::vector<HistorySeries>& all,
     if (!series.steps.empty()) {
       const Step& step = series.steps.back();
       change = RevisionCell(series.revisions[step.index], commit_url);
-      change.text = absl::StrCat(SignedPercent(PercentOf(step.shift)), " in ",
-                                 change.text);
+      change.text = absl::StrCat(SignedPercent(PercentOfLog(step.shift)),
+                                 " in ", change.text);
     }
     table.rows.push_back(
         {series.label, series.machine_profile, line, now,

@@ -309,17 +309,17 @@ int OrderOf(const std::string& mode) {
 }
 
 // What is equal within a table.
-using Key = std::tuple<int, std::string, std::string, std::string, std::string,
-                       std::string, std::string, std::string, std::string,
-                       std::string, std::string, bool, bool>;
+using TableKey = std::tuple<int, std::string, std::string, std::string,
+                            std::string, std::string, std::string, std::string,
+                            std::string, std::string, std::string, bool, bool>;
 
-Key KeyOf(const ReportCell& cell) {
+TableKey TableKeyOf(const ReportCell& cell) {
   const Row& row = cell.example;
-  return Key(OrderOf(row.mode()), row.mode(), row.scenario(), row.scope(),
-             row.device(), row.machine_profile(), row.thread_policy(),
-             row.params_profile(), row.env_set(), row.dataset().id(),
-             row.dataset().sha256(), cell.labels.count("cold") > 0,
-             cell.labels.count("exploratory") > 0);
+  return TableKey(OrderOf(row.mode()), row.mode(), row.scenario(), row.scope(),
+                  row.device(), row.machine_profile(), row.thread_policy(),
+                  row.params_profile(), row.env_set(), row.dataset().id(),
+                  row.dataset().sha256(), cell.labels.count("cold") > 0,
+                  cell.labels.count("exploratory") > 0);
 }
 
 std::vector<std::string> AxesOf(const ReportCell& cell) {
@@ -564,11 +564,11 @@ std::string Setting::AxisValue(const ReportCell& cell,
 }
 
 std::vector<Setting> SettingsOf(const std::vector<ReportCell>& cells) {
-  std::map<Key, std::vector<const ReportCell*>> groups;
+  std::map<TableKey, std::vector<const ReportCell*>> groups;
   std::set<std::string> libraries;
   for (const ReportCell& cell : cells) {
     if (cell.example.library() == kNullLibrary) continue;
-    groups[KeyOf(cell)].push_back(&cell);
+    groups[TableKeyOf(cell)].push_back(&cell);
     libraries.insert(cell.example.library());
   }
   std::vector<Setting> settings;

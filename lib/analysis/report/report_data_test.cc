@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-std::string TextOf(const std::vector<Row>& rows) {
+std::string LinesOf(const std::vector<Row>& rows) {
   std::string text;
   for (const Row& row : rows) AppendRecord(row, &text);
   return text;
@@ -49,8 +49,8 @@ TEST(ReportInputTest, TheLastAttemptCountsInWhateverOrder) {
   first.clear_library_version();
   Row second = MakeRow("a", "Blur", 2);
   second.set_attempt(1);
-  const std::string one = Written("one.jsonl", TextOf({first}));
-  const std::string two = Written("two.jsonl", TextOf({second}));
+  const std::string one = Written("one.jsonl", LinesOf({first}));
+  const std::string two = Written("two.jsonl", LinesOf({second}));
   for (const auto& paths : {std::vector<std::string>{one, two}, {two, one}}) {
     const ReportInput input = Read(paths);
     ASSERT_EQ(input.rows.size(), 1u);
@@ -67,8 +67,8 @@ TEST(ReportInputTest, OtherRunsMachinesAndPairsAllCount) {
   Row next_pair = pair;
   next_pair.mutable_pair()->set_index(1);
   const ReportInput input = Read({Written(
-      "all.jsonl", TextOf({MakeRow("a", "Blur", 1), MakeRow("a", "Blur", 1, 1),
-                           other_machine, pair, next_pair}))});
+      "all.jsonl", LinesOf({MakeRow("a", "Blur", 1), MakeRow("a", "Blur", 1, 1),
+                            other_machine, pair, next_pair}))});
   EXPECT_EQ(input.rows.size(), 5u);
   EXPECT_EQ(input.replaced_rows, 0);
 }
@@ -76,7 +76,7 @@ TEST(ReportInputTest, OtherRunsMachinesAndPairsAllCount) {
 TEST(ReportInputTest, RawTimingsAreNotKept) {
   Row row = MakeRow("a", "Blur", 1);
   row.add_samples_s(0.5);
-  EXPECT_EQ(Read({Written("s.jsonl", TextOf({row}))}).rows[0].samples_s_size(),
+  EXPECT_EQ(Read({Written("s.jsonl", LinesOf({row}))}).rows[0].samples_s_size(),
             0);
 }
 
@@ -123,9 +123,9 @@ TEST(ReportInputTest, BatchesWithImpossibleCountsAreLeftOut) {
 TEST(ReportInputTest, BrokenLinesAreNamedAndTheRestIsRead) {
   std::vector<std::string> complaints;
   const ReportInput input =
-      Read({Written("broken.jsonl", TextOf({MakeRow("a", "Blur", 1)}) +
+      Read({Written("broken.jsonl", LinesOf({MakeRow("a", "Blur", 1)}) +
                                         "no record\n" +
-                                        TextOf({MakeRow("b", "Blur", 1)}))},
+                                        LinesOf({MakeRow("b", "Blur", 1)}))},
            &complaints);
   EXPECT_EQ(input.rows.size(), 2u);
   EXPECT_EQ(input.broken_lines, 1);
@@ -145,8 +145,8 @@ TEST(ReportInputTest, ABrokenVerdictIsLeftOut) {
 TEST(ReportInputTest, FoldersAreSearched) {
   const std::string folder = JoinPath(::testing::TempDir(), "folder/below");
   ASSERT_TRUE(MakeFolder(folder).ok());
-  Written("folder/one.jsonl", TextOf({MakeRow("a", "Blur", 1)}));
-  Written("folder/below/two.jsonl", TextOf({MakeRow("b", "Blur", 1)}));
+  Written("folder/one.jsonl", LinesOf({MakeRow("a", "Blur", 1)}));
+  Written("folder/below/two.jsonl", LinesOf({MakeRow("b", "Blur", 1)}));
   Written("folder/note.txt", "no rows");
   EXPECT_EQ(Read({JoinPath(::testing::TempDir(), "folder")}).rows.size(), 2u);
 }

@@ -24,6 +24,7 @@
 #include "lib/gate/xoshiro.h"
 #include "lib/machine/git_state.h"
 #include "lib/stats/bisection.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -357,11 +358,10 @@ class Bisector {
 
   static void SetEffect(const std::vector<double>& pairs, Effect* effect) {
     const Location location = LocationOf(pairs, kConfidence);
-    const auto percent = [](double log) { return 100 * std::expm1(log); };
-    effect->set_percent(percent(location.estimate));
+    effect->set_percent(PercentOfLog(location.estimate));
     if (!location.interval) return;
-    effect->set_low_percent(percent(location.interval->low));
-    effect->set_high_percent(percent(location.interval->high));
+    effect->set_low_percent(PercentOfLog(location.interval->low));
+    effect->set_high_percent(PercentOfLog(location.interval->high));
     effect->set_confidence(kConfidence);
   }
 
@@ -475,7 +475,8 @@ std::string BisectionText(const Bisection& bisection) {
     const Effect& all = bisection.effect();
     absl::StrAppendFormat(
         &text, "%s is the first %s commit, with probability %.1f%%: %s\n",
-        ShortRevision(found->commit()), all.percent() > 0 ? "slower" : "faster",
+        ShortRevision(found->commit()),
+        all.percent() > 0 ? "slower" : "faster",
         100 * bisection.probability(), found->subject());
     const Effect& own = found->effect();
     if (own.confidence() > 0 && (own.high_percent() < all.low_percent() ||
@@ -484,7 +485,8 @@ std::string BisectionText(const Bisection& bisection) {
           &text,
           "It explains %+.2f%% of %+.2f%%: another commit changed the time "
           "too; go on with --good=%s\n",
-          own.percent(), all.percent(), ShortRevision(found->commit()));
+          own.percent(), all.percent(),
+          ShortRevision(found->commit()));
     }
   } else {
     absl::StrAppend(&text,

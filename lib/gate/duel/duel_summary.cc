@@ -18,6 +18,7 @@
 #include "lib/gate/xoshiro.h"
 #include "lib/records/json.h"
 #include "lib/stats/paired_design.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -176,8 +177,8 @@ std::string LayoutText(const DuelResult& result) {
       percent, low, high, other.size(), same.size(),
       deviation(VarianceOf(same)));
   // Two layouts differ by less than this in 95 of 100 cases.
-  const double most = 100 * std::expm1(1.96 * std::sqrt(2.0) *
-                                       (low > 0 ? percent : high) / 100);
+  const double most =
+      PercentOfLog(1.96 * std::sqrt(2.0) * (low > 0 ? percent : high) / 100);
   absl::StrAppendFormat(
       &text,
       low > 0 ? "a change below %.2f%% between two builds can be layout alone\n"

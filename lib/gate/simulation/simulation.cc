@@ -139,7 +139,7 @@ PairedLook RunJob(NoisyJob* job, const PairedDesign& design,
 
 void Count(const PairedLook& look, SimulationResult* result) {
   ++result->rows;
-  result->floor_percent_sum += 100 * std::expm1(look.floor);
+  result->floor_percent_sum += PercentOfLog(look.floor);
   switch (look.verdict) {
     case PairedVerdict::kSame:
       ++result->same;

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/gate/verdict/stored_runs.h"
+#include "lib/gate/stored_runs.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/stats/machine_scaling.h"
 #include "lib/stats/paired_design.h"
@@ -19,7 +19,6 @@
 namespace feedrate {
 namespace {
 
-constexpr double kSuiteLevel = 0.01;
 // Degrees of freedom with which t is the normal distribution.
 constexpr double kManyDf = 1e9;
 // The error of a job with one run, which shows none.
@@ -201,7 +200,7 @@ Verdict Judge(const Comparison& comparison, double level,
   verdict.set_pairs(static_cast<int64_t>(comparison.runs->runs.size()));
   const double floor =
       scaled.limit + StudentTQuantile(kPower, kManyDf) * scaled.error;
-  verdict.set_floor_percent(-100 * std::expm1(-floor));
+  verdict.set_floor_percent(-PercentOfLog(-floor));
   verdict.set_floor_source("estimated");
   absl::StrAppendFormat(
       verdict.mutable_reason(),
@@ -216,7 +215,7 @@ std::string NoteOn(const absl::optional<double>& common,
                    const std::vector<Verdict>& verdicts) {
   std::string note;
   if (common) {
-    const double percent = 100 * std::expm1(*common);
+    const double percent = PercentOfLog(*common);
     note = absl::StrFormat(
         "all jobs together are %.1f%% %s than the reference workloads predict; "
         "that may be the machine or the code, which cannot be told apart "

@@ -14,7 +14,7 @@
 #include "absl/types/optional.h"
 #include "lib/base/status_macros.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/gate/verdict/stored_runs.h"
+#include "lib/gate/stored_runs.h"
 #include "lib/gate/verdict/tolerances.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/imports/imports.h"
@@ -24,8 +24,6 @@
 namespace feedrate {
 namespace {
 
-// Probability of a false alarm in a suite of any size.
-constexpr double kSuiteLevel = 0.01;
 // A machine is busy if it disturbed more than one job in four of a suite. What
 // is left then is what the runner could not see: caches that others emptied,
 // memory that they used.
@@ -308,7 +306,7 @@ RuleJob MakeRuleJob(const JobPair& pair, const CopySpeeds& copies_now,
       copies_now, copies_before);
   if (memory.doubt * std::abs(memory.rise) > kMentionedMemory) {
     job.memory = absl::StrFormat("copies were %.1f%% %s than for the baseline",
-                                 100 * std::abs(std::expm1(memory.rise)),
+                                 std::abs(PercentOfLog(memory.rise)),
                                  memory.rise < 0 ? "slower" : "faster");
   }
   for (const auto& metric : now) {

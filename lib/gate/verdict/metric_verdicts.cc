@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 // With less, 20 pairs could not prove a slowdown in a suite of 500, so that
 // each slow job would take 30.
 constexpr double kTimeShare = 0.96;
-
-double Percent(double log) { return 100 * std::expm1(log); }
 
 // The chance that a metric which takes two values at random has one in all of
 // A's runs and the other in all of B's. More values make it smaller.
@@ -135,15 +134,15 @@ MetricChange JudgeMetric(absl::Span<const MetricPair> pairs,
   Effect* effect = change.mutable_effect();
   effect->set_a(judged.constant ? pairs[0].a : GeometricMean(a));
   effect->set_b(judged.constant ? pairs[0].b : GeometricMean(b));
-  effect->set_percent(Percent(judged.look.estimate));
+  effect->set_percent(PercentOfLog(judged.look.estimate));
   const Interval interval = judged.look.interval.value_or(
       Interval{judged.look.estimate, judged.look.estimate});
-  effect->set_low_percent(Percent(interval.low));
-  effect->set_high_percent(Percent(interval.high));
+  effect->set_low_percent(PercentOfLog(interval.low));
+  effect->set_high_percent(PercentOfLog(interval.high));
   effect->set_confidence(judged.look.interval ? kConfidence : 0);
   if (std::isfinite(judged.look.floor) && judged.look.spread > 0) {
     change.set_floor_percent(
-        std::max(Percent(judged.look.floor), metric.interest_percent / 2));
+        std::max(PercentOfLog(judged.look.floor), metric.interest_percent / 2));
   }
   const PairedVerdict worse =
       metric.higher_is_better ? PairedVerdict::kFaster : PairedVerdict::kSlower;

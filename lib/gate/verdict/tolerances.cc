@@ -12,7 +12,7 @@
 #include "lib/config/places.h"
 #include "lib/config/text_proto.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/gate/verdict/stored_runs.h"
+#include "lib/gate/stored_runs.h"
 
 namespace feedrate {
 namespace {

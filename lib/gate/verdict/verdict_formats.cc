@@ -18,6 +18,7 @@
 #include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/records/json.h"
 #include "lib/stats/paired_design.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -40,14 +41,14 @@ std::string ChangeText(const Verdict& verdict) {
              : "";
 }
 
-std::string RangeText(const Effect& effect) {
+std::string BoundsText(const Effect& effect) {
   if (effect.confidence() == 0) return "";
   return absl::StrFormat("%+.2f%% … %+.2f%%", effect.low_percent(),
                          effect.high_percent());
 }
 
 std::string IntervalText(const Verdict& verdict) {
-  return verdict.has_effect() ? RangeText(verdict.effect()) : "";
+  return verdict.has_effect() ? BoundsText(verdict.effect()) : "";
 }
 
 std::string SureText(const Verdict& verdict) {
@@ -82,7 +83,7 @@ Table PairedTable(const std::vector<Verdict>& jobs) {
       table.AddRow(
           {absl::StrCat("  ", change.metric()), change.verdict(),
            absl::StrFormat("%+.2f%%", change.effect().percent()),
-           RangeText(change.effect()),
+           BoundsText(change.effect()),
            absl::StrFormat("%.1g", change.p_value()),
            change.has_floor_percent()
                ? absl::StrFormat("%.1f%%", change.floor_percent())
@@ -371,8 +372,6 @@ std::string VerdictMarkdown(const std::vector<Verdict>& jobs,
 
 namespace {
 
-double Percent(double log) { return 100 * std::expm1(log); }
-
 std::string PairsText(const PairedJob& job) {
   Table table({"pair", "stage", "first", "A", "B", "change"},
               {Align::kRight, Align::kRight, Align::kLeft, Align::kRight,
@@ -384,8 +383,8 @@ std::string PairsText(const PairedJob& job) {
                   pair.a.rows > 0 && pair.a.position == 0 ? "A" : "B",
                   pair.a.rows > 0 ? SecondsText(std::exp(pair.a.Log())) : "–",
                   pair.b.rows > 0 ? SecondsText(std::exp(pair.b.Log())) : "–",
-                  whole ? absl::StrFormat("%+.2f%%",
-                                          Percent(pair.b.Log() - pair.a.Log()))
+                  whole ? absl::StrFormat("%+.2f%%", PercentOfLog(pair.b.Log() -
+                                                                  pair.a.Log()))
                         : "not whole"});
   }
   return table.ToText();
@@ -397,11 +396,11 @@ std::string LookText(const std::vector<double>& differences,
   const double share = ShareOfLook(design, number);
   std::string text =
       absl::StrFormat("Look %d, after %d pairs: estimate %+.3f%%", number + 1,
-                      differences.size(), Percent(look.estimate));
+                      differences.size(), PercentOfLog(look.estimate));
   if (look.interval) {
     absl::StrAppendFormat(&text, ", 99%% interval %+.3f%% to %+.3f%%",
-                          Percent(look.interval->low),
-                          Percent(look.interval->high));
+                          PercentOfLog(look.interval->low),
+                          PercentOfLog(look.interval->high));
   }
   absl::StrAppendFormat(&text, ", spread of pairs %.2f%%.\n",
                         100 * look.spread);

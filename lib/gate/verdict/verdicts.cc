@@ -12,11 +12,10 @@
 #include "lib/base/text.h"
 #include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/stats/paired_design.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
-
-double Percent(double log) { return 100 * std::expm1(log); }
 
 bool DidNotEnd(const std::string& status) {
   return status == kCodeCrashed || status == kCodeFailed ||
@@ -69,11 +68,11 @@ bool JudgeComparable(const PairedJob& job, Verdict* verdict) {
 
 void SetEffect(const PairedJob& job, const PairedLook& look, Verdict* verdict) {
   Effect* effect = verdict->mutable_effect();
-  effect->set_percent(Percent(look.estimate));
+  effect->set_percent(PercentOfLog(look.estimate));
   const Interval interval =
       look.interval.value_or(Interval{look.estimate, look.estimate});
-  effect->set_low_percent(Percent(interval.low));
-  effect->set_high_percent(Percent(interval.high));
+  effect->set_low_percent(PercentOfLog(interval.low));
+  effect->set_high_percent(PercentOfLog(interval.high));
   effect->set_confidence(look.interval ? kConfidence : 0);
   effect->set_a(job.TypicalSeconds(false));
   effect->set_b(job.TypicalSeconds(true));
@@ -177,7 +176,7 @@ void JudgeTimes(const PairedJob& job, const PairedDesign& design,
   verdict->set_level(design.level);
   verdict->set_interest_percent(design.interest_percent);
   SetEffect(job, look, verdict);
-  for (const double d : differences) verdict->add_pair_percent(Percent(d));
+  for (const double d : differences) verdict->add_pair_percent(PercentOfLog(d));
   const auto floor = options.floor_percent.find(job.job_id);
   const bool is_calibrated = floor != options.floor_percent.end();
   if (is_calibrated) {
@@ -186,7 +185,7 @@ void JudgeTimes(const PairedJob& job, const PairedDesign& design,
   } else if (std::isfinite(look.floor) && look.spread > 0) {
     // Less than half the change of interest is never called a change.
     verdict->set_floor_percent(
-        std::max(Percent(look.floor), design.interest_percent / 2));
+        std::max(PercentOfLog(look.floor), design.interest_percent / 2));
     verdict->set_floor_source("estimated");
   }
   SayVerdict(look, design, pairs, share, verdict);
@@ -396,7 +395,7 @@ MovedControl FindMovedControl(const PairedRows& rows, double interest_percent) {
     std::vector<double> differences = control.Differences();
     if (differences.empty()) continue;
     const double estimate = LocationOf(differences, kConfidence).estimate;
-    const double percent = Percent(std::abs(estimate));
+    const double percent = PercentOfLog(std::abs(estimate));
     if (percent < interest_percent / 2 || percent <= moved.percent) continue;
     if (estimate < 0) {
       for (double& difference : differences) difference = -difference;
@@ -405,7 +404,7 @@ MovedControl FindMovedControl(const PairedRows& rows, double interest_percent) {
     if (p > level) continue;
     moved.percent = percent;
     const std::string change =
-        absl::StrFormat("%.1f%% %s", std::abs(Percent(estimate)),
+        absl::StrFormat("%.1f%% %s", std::abs(PercentOfLog(estimate)),
                         estimate > 0 ? "longer" : "less");
     const std::string evidence =
         absl::StrFormat("(%d pairs, p = %.1g)", differences.size(), p);

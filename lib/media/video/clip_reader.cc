@@ -12,12 +12,6 @@
 #include "lib/media/video/frame_rgb.h"
 
 namespace feedrate {
-namespace {
-
-// As with images.
-constexpr int64_t kMaxPixels = int64_t{1} << 28;
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<ClipWalk>> ClipWalk::Open(
     const VideoPlace& place, const FindDecoder& find_decoder) {
@@ -25,11 +19,7 @@ absl::StatusOr<std::unique_ptr<ClipWalk>> ClipWalk::Open(
   ASSIGN_OR_RETURN(walk->packets_, PacketList::Open(place));
   const PacketList& packets = *walk->packets_;
   const AVCodecParameters& parameters = packets.parameters();
-  if (int64_t{parameters.width} * parameters.height > kMaxPixels) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("frames of ", parameters.width, "x", parameters.height,
-                     " are too large"));
-  }
+  RETURN_IF_ERROR(CheckFrameSize(parameters));
   ASSIGN_OR_RETURN(walk->decoder_, find_decoder(parameters));
   int64_t frames = 0;
   if (const std::optional<int64_t> known = packets.frames()) {

@@ -7,6 +7,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "lib/media/image.h"
 
 extern "C" {
 #include <libavutil/avutil.h>
@@ -71,6 +72,15 @@ bool IsShown(const AVPacket& packet, AVCodecID codec) {
 }
 
 }  // namespace
+
+absl::Status CheckFrameSize(const AVCodecParameters& parameters) {
+  if (int64_t{parameters.width} * parameters.height <= kMostPixels) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("frames of ", parameters.width, "x", parameters.height,
+                   " are too large"));
+}
 
 // FFmpeg reads bytes in memory through these.
 struct PacketList::Memory {

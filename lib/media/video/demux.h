@@ -48,6 +48,9 @@ void SilenceAv();
 // Version of the libraries at run time, such as `5.1.9-0+deb12u1`.
 std::string AvVersion();
 
+// An error for frames of more pixels than kMostPixels.
+absl::Status CheckFrameSize(const AVCodecParameters& parameters);
+
 // The file: a path, or bytes that outlive everything made from them.
 struct VideoPlace {
   std::string path;

@@ -14,8 +14,6 @@
 namespace feedrate {
 namespace {
 
-// As with clips.
-constexpr int64_t kMaxPixels = int64_t{1} << 28;
 // Longer than any video.
 constexpr double kMaxSeconds = 1e7;
 
@@ -28,11 +26,7 @@ class AvTimedReader : public TimedReader, private FrameSink {
     const AVCodecParameters& parameters = reader->packets_->parameters();
     reader->height_ = parameters.height;
     reader->width_ = parameters.width;
-    if (int64_t{parameters.width} * parameters.height > kMaxPixels) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("frames of ", parameters.width, "x", parameters.height,
-                       " are too large"));
-    }
+    RETURN_IF_ERROR(CheckFrameSize(parameters));
     ASSIGN_OR_RETURN(reader->decoder_,
                      AvDecoder::Open(parameters, /*threads=*/1));
     reader->unit_s_ = av_q2d(reader->packets_->time_base());

@@ -1,4 +1,4 @@
-#include "lib/gate/verdict/stored_runs.h"
+#include "lib/gate/stored_runs.h"
 
 #include <algorithm>
 #include <cmath>
