@@ -19,8 +19,6 @@
 #include "lib/base/status_macros.h"
 
 namespace feedrate {
-namespace {
-
 struct FilterToken {
   enum class Kind { kName, kText, kNumber, kSign, kEnd };
   Kind kind = Kind::kEnd;
@@ -30,6 +28,8 @@ struct FilterToken {
   // In bytes, from 1.
   size_t column = 1;
 };
+
+namespace {
 
 using Kind = FilterToken::Kind;
 

@@ -475,8 +475,7 @@ std::string BisectionText(const Bisection& bisection) {
     const Effect& all = bisection.effect();
     absl::StrAppendFormat(
         &text, "%s is the first %s commit, with probability %.1f%%: %s\n",
-        ShortRevision(found->commit()),
-        all.percent() > 0 ? "slower" : "faster",
+        ShortRevision(found->commit()), all.percent() > 0 ? "slower" : "faster",
         100 * bisection.probability(), found->subject());
     const Effect& own = found->effect();
     if (own.confidence() > 0 && (own.high_percent() < all.low_percent() ||
@@ -485,8 +484,7 @@ std::string BisectionText(const Bisection& bisection) {
           &text,
           "It explains %+.2f%% of %+.2f%%: another commit changed the time "
           "too; go on with --good=%s\n",
-          own.percent(), all.percent(),
-          ShortRevision(found->commit()));
+          own.percent(), all.percent(), ShortRevision(found->commit()));
     }
   } else {
     absl::StrAppend(&text,

@@ -77,9 +77,9 @@ absl::Status CheckFrameSize(const AVCodecParameters& parameters) {
   if (int64_t{parameters.width} * parameters.height <= kMostPixels) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("frames of ", parameters.width, "x", parameters.height,
-                   " are too large"));
+  return absl::InvalidArgumentError(absl::StrCat("frames of ", parameters.width,
+                                                 "x", parameters.height,
+                                                 " are too large"));
 }
 
 // FFmpeg reads bytes in memory through these.

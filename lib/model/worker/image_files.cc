@@ -271,7 +271,7 @@ std::map<std::string, std::string> MetaOfClasses(
   for (size_t i = 0; i < names.size(); ++i) {
     std::string& value = meta[absl::StrCat(kClass, i)];
     for (const char c : names[i]) {
-      if (c == '%' || (c >= 0 && c <= ' ')) {
+      if (c == '%' || static_cast<unsigned char>(c) <= ' ') {
         absl::StrAppend(&value, "%", absl::Hex(c, absl::kZeroPad2));
       } else {
         value.push_back(c);
