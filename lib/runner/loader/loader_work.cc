@@ -387,22 +387,18 @@ absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
   double elapsed_s = 0;
   int64_t batches = 0;
   const pid_t pid = static_cast<pid_t>(child_->pid());
+  // Not once per epoch: those of a few microseconds would wait for it.
+  const std::optional<ReadBytes> before = TreeReadBytes(Root(), pid);
   while (epochs.empty() || elapsed_s < epochs_.min_time_s ||
          batches < epochs_.min_batches) {
     if (input_.paths != nullptr) {
       RETURN_IF_ERROR(LookAtPages(*input_.paths, options_.cold, cache));
     }
-    const std::optional<ReadBytes> before = TreeReadBytes(Root(), pid);
     {
       const TimeAccount::Entry entry(context_.account, Spending::kTimed);
       ASSIGN_OR_RETURN(epochs.emplace_back(),
                        Epoch(child_.get(), input_.items, seed + epochs.size(),
                              0, options_.consumer_s));
-    }
-    const std::optional<ReadBytes> after = TreeReadBytes(Root(), pid);
-    if (before.has_value() && after.has_value()) {
-      read->device += std::max<int64_t>(after->device - before->device, 0);
-      read->calls += std::max<int64_t>(after->calls - before->calls, 0);
     }
     const EpochReply& epoch = epochs.back();
     if (epoch.items() == 0) {
@@ -416,6 +412,11 @@ absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
     }
     elapsed_s += epoch.elapsed_s();
     batches += epoch.batches();
+  }
+  const std::optional<ReadBytes> after = TreeReadBytes(Root(), pid);
+  if (before.has_value() && after.has_value()) {
+    read->device += std::max<int64_t>(after->device - before->device, 0);
+    read->calls += std::max<int64_t>(after->calls - before->calls, 0);
   }
   cache->set_bytes_read(read->device);
   return epochs;
