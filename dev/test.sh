@@ -52,7 +52,10 @@ finish() {
   cat "$work/failures" 2>/dev/null
   if [[ -z "$full" ]]; then
     echo "left to make test-full: ${release_checks[*]#dev/checks/}" \
-      "$release_tests"
+      "$release_tests; long parts of:" \
+      "$(grep -lE '"\$\{1:-\}" (==|!=) --full' dev/checks/*_test.sh |
+        grep -vxF "$(printf '%s\n' "${release_checks[@]}")" |
+        xargs -n 1 basename | paste -sd' ') and tests with FEEDRATE_FULL"
   fi
   echo "$passed passed, $failed failed"
   if [[ "$failed" -gt 0 ]]; then exit 1; fi

@@ -1,11 +1,12 @@
 #!/bin/bash
 # What needs libtorch, which is fetched if it is missing, and so is not part of
 # `bazel test //...`: micro's worker for torch, the models, the trainer, and the
-# processes of `train` and `eval`.
+# processes of `train` and `eval`. --full takes their long tests too.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 cd "$REPO_ROOT"
+if [[ "${1:-}" == --full ]]; then export FEEDRATE_FULL=1; fi
 
 dev/torch.sh >/dev/null
 dev/bazel.sh test //lib/adapters/torch:tests //lib/model/torch:tests \

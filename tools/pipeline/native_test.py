@@ -2,6 +2,7 @@
 """pipeline with the native loader: recipes, equivalence, faults, diagnosis."""
 
 import json
+import os
 import pathlib
 import sys
 import unittest
@@ -55,6 +56,8 @@ class NativeTest(harness.TestCase):
                 self.assertEqual(row["items"], 12)
                 self.assertEqual(row["loader"]["batches"], 3)
 
+    # Keeps every processor busy for 10 s.
+    @unittest.skipUnless(os.environ.get("FEEDRATE_FULL"), "make test-full")
     def test_short_epochs_next_to_load_are_contended(self):
         with harness.load():
             run = Run(

@@ -13,7 +13,15 @@ import subprocess
 import tempfile
 import unittest
 
-from torch_test import BIN, CHECKPOINT, ENVIRONMENT, ROOT, python_of, run
+from torch_test import (
+    BIN,
+    CHECKPOINT,
+    ENVIRONMENT,
+    LONG,
+    ROOT,
+    python_of,
+    run,
+)
 
 SCRIPT = """
 import torch
@@ -162,6 +170,7 @@ class EvalTest(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout
 
+    @LONG
     def test_perf_gate_leaves_its_files_and_judges_the_next(self):
         # A first baseline is made by somebody who may: this folder is in no
         # checkout.

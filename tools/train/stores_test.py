@@ -18,7 +18,7 @@ import tempfile
 import unittest
 import urllib.parse
 
-from torch_test import BIN, ROOT, rows, run
+from torch_test import BIN, LONG, ROOT, rows, run
 
 sys.path.insert(0, str(ROOT / "lib/storage/testing"))
 import boto3  # noqa: E402
@@ -177,6 +177,7 @@ class StoresTest(unittest.TestCase):
             self.check_store(row, scheme, IMAGES)
         self.assertNotIn("storage", self.local)
 
+    @LONG
     def test_shards_train_like_files(self):
         for kind in ("folders", "numbers"):
             shards = f"{kind}/shard-{{000..{SHARDS - 1:03}}}.tar"

@@ -22,6 +22,7 @@ CHECKPOINT = ROOT / "testdata/eval/byte_lm_tiny.ckpt"
 QUICK = ["--warmup-steps=2", "--measured-steps=4", "--batch-size=4"]
 # More threads than cores would wait for each other.
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+LONG = unittest.skipUnless(os.environ.get("FEEDRATE_FULL"), "make test-full")
 
 
 def run(tool, *arguments, code=0, **variables):
@@ -163,6 +164,7 @@ class TrainTest(unittest.TestCase):
     @unittest.skipUnless(
         python_of("torch_stack"), "make envs GROUPS=torch_stack"
     )
+    @LONG
     def test_matrix_products_are_as_fast_as_torchs(self):
         """Which BLAS is bound, not how fast it is: the wrong one is five times
         slower, a busy machine up to two. Each library has its best step of
@@ -497,6 +499,7 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(half["train"]["precision"], "bf16")
         self.assertIn("vit5_tiny", err)
 
+    @LONG
     def test_batches_double_until_memory_is_out(self):
         out, err = run(
             "train",
