@@ -66,8 +66,7 @@ def feedrate_tests(
         size = "small",
         srcs = None,
         main = "@system//:gtest_main",
-        tags = [],
-        shard_count = None):
+        tags = []):
     """One test, `tests`, of all *_test.cc of a folder, compiled as one file.
 
     That takes two thirds of the time. Stands before the libraries of the BUILD
@@ -80,7 +79,6 @@ def feedrate_tests(
       srcs: instead of all *_test.cc.
       main: the library with main().
       tags: Bazel's tags of the test.
-      shard_count: processes that share the tests, where they take long.
     """
     srcs, textual_hdrs = joined_sources("tests", srcs or native.glob(["*_test.cc"]))
     cc_library(
@@ -95,7 +93,6 @@ def feedrate_tests(
         srcs = srcs,
         copts = precompiled_copts("test_prelude"),
         data = data,
-        shard_count = shard_count,
         tags = tags,
         deps = deps + [":tests_sources", main] + precompiled_deps("test_prelude"),
     )

@@ -22,7 +22,9 @@ CHECKPOINT = ROOT / "testdata/eval/byte_lm_tiny.ckpt"
 QUICK = ["--warmup-steps=2", "--measured-steps=4", "--batch-size=4"]
 # More threads than cores would wait for each other.
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-LONG = unittest.skipUnless(os.environ.get("FEEDRATE_FULL"), "make test-full")
+LONG = unittest.skipUnless(
+    os.environ.get("FEEDRATE_FULL"), "long: make test-full"
+)
 
 
 def run(tool, *arguments, code=0, **variables):

@@ -623,5 +623,15 @@ TEST(Nv12MathTest, MatrixAndRangeAreTheFrames) {
   ExpectAsOnTheCpu(*frame);
 }
 
+TEST(FrameSizeTest, FramesAreAsLargeAsImagesAtMost) {
+  AVCodecParameters parameters = {};
+  parameters.width = 1 << 14;
+  parameters.height = 1 << 14;
+  EXPECT_TRUE(CheckFrameSize(parameters).ok());
+  ++parameters.height;
+  EXPECT_EQ(CheckFrameSize(parameters).message(),
+            "frames of 16384x16385 are too large");
+}
+
 }  // namespace
 }  // namespace feedrate
