@@ -44,7 +44,7 @@ paper-smoke: ## The paper from plan to claims on 8 items (docs/paper.md)
 
 .PHONY: build
 build: ## Build everything
-	@dev/setup.sh build
+	@dev/setup.sh build dev
 	@dev/bazel.sh build //...
 
 .PHONY: test

@@ -55,5 +55,5 @@ exec "${BAZEL:-bazel}" "--output_base=$FEEDRATE_CACHE/cross/$(pwd | sha256sum |
   "--symlink_prefix=dist/$CROSS_ARCH/" ${JOBS:+"--jobs=$JOBS"} \
   "--repo_env=CC=$compiler" "--repo_env=PKG_CONFIG_LIBDIR=$libraries" \
   "--repo_env=PKG_CONFIG_SYSROOT_DIR=$sysroot" \
-  "--repo_env=FEEDRATE_SYSROOT=$sysroot" \
+  "--repo_env=FEEDRATE_SYSROOT=$sysroot" --define=cross=1 \
   ${TORCH_ROOT:+"--repo_env=TORCH_ROOT=$TORCH_ROOT"} "$@"

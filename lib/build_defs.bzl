@@ -1,7 +1,7 @@
 """Rules for a library with its test, and for a program."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load("//third_party/precompiled:precompiled.bzl", "joined_sources", "precompiled_copts", "precompiled_deps")
+load("//third_party/precompiled:precompiled.bzl", "joined_sources", "precompiled_copts", "precompiled_deps", "test_sources")
 
 def feedrate_library(
         name,
@@ -43,65 +43,65 @@ def feedrate_library(
         srcs = srcs,
         hdrs = native.glob([name + ".h"], allow_empty = True) if hdrs == None else hdrs,
         textual_hdrs = textual_hdrs,
-        copts = copts or precompiled_copts("prelude"),
-        deps = deps + ([] if copts else precompiled_deps("prelude")),
+        copts = copts or precompiled_copts,
+        deps = deps + ([] if copts else precompiled_deps),
         **kwargs
     )
     if (native.existing_rule("tests") == None and
         native.glob([name + "_test.cc"], allow_empty = True)):
-        cc_test(
+        feedrate_test(
             name = name + "_test",
             size = test_size,
             srcs = [name + "_test.cc"],
-            copts = precompiled_copts("test_prelude"),
             data = test_data,
             tags = test_tags,
-            deps = [":" + name, "@system//:gtest_main"] + test_deps +
-                   precompiled_deps("test_prelude"),
+            deps = [":" + name] + test_deps,
         )
 
-def feedrate_tests(
-        deps,
-        data = [],
-        size = "small",
-        srcs = None,
-        main = "@system//:gtest_main",
-        tags = []):
-    """One test, `tests`, of all *_test.cc of a folder, compiled as one file.
-
-    That takes two thirds of the time. Stands before the libraries of the BUILD
-    file, which then declare no tests of their own.
+def feedrate_test(name, srcs, deps, main = "@system//:gtest_main", tags = [], **kwargs):
+    """A cc_test of sources that are compiled as one file, by clang.
 
     Args:
-      deps: of the tests, beside `main`.
-      data: files that the tests read.
-      size: Bazel's size of the test, for its time limit.
-      srcs: instead of all *_test.cc.
+      name: of the test.
+      srcs: its sources.
+      deps: of the test, beside `main`.
       main: the library with main().
       tags: Bazel's tags of the test.
+      **kwargs: anything else that cc_test takes.
     """
-    srcs, textual_hdrs = joined_sources("tests", srcs or native.glob(["*_test.cc"]))
-    cc_library(
-        name = "tests_sources",
-        testonly = True,
-        tags = tags,
-        textual_hdrs = textual_hdrs,
-    )
     cc_test(
+        name = name,
+        srcs = test_sources(name, srcs, deps + [main], tags),
+        tags = tags,
+        deps = deps + [main],
+        **kwargs
+    )
+
+def feedrate_tests(deps, size = "small", srcs = None, **kwargs):
+    """One test, `tests`, of all *_test.cc of a folder.
+
+    Stands before the libraries of the BUILD file, which then declare no tests of
+    their own.
+
+    Args:
+      deps: of the tests, beside that with main().
+      size: Bazel's size of the test, for its time limit.
+      srcs: instead of all *_test.cc.
+      **kwargs: anything else that feedrate_test takes.
+    """
+    feedrate_test(
         name = "tests",
         size = size,
-        srcs = srcs,
-        copts = precompiled_copts("test_prelude"),
-        data = data,
-        tags = tags,
-        deps = deps + [":tests_sources", main] + precompiled_deps("test_prelude"),
+        srcs = srcs or native.glob(["*_test.cc"]),
+        deps = deps,
+        **kwargs
     )
 
 def feedrate_binary(name, deps = [], **kwargs):
     """A cc_binary for which third_party/precompiled/prelude.h is precompiled."""
     cc_binary(
         name = name,
-        copts = precompiled_copts("prelude"),
-        deps = deps + precompiled_deps("prelude"),
+        copts = precompiled_copts,
+        deps = deps + precompiled_deps,
         **kwargs
     )

@@ -1,7 +1,7 @@
 """A fuzz target in two lengths, from one LLVMFuzzerTestOneInput."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_test")
-load("//third_party/precompiled:precompiled.bzl", "precompiled_copts", "precompiled_deps")
+load("//third_party/precompiled:precompiled.bzl", "test_sources")
 
 def feedrate_fuzz_test(name, srcs, deps, corpus = [], data = [], mutations = 20000):
     """Declares the fuzzer `name` and the test `<name>_test`.
@@ -38,13 +38,12 @@ def feedrate_fuzz_test(name, srcs, deps, corpus = [], data = [], mutations = 200
         ],
         deps = deps,
     )
+    test_deps = deps + ["//third_party/fuzz:replay_main"]
     cc_test(
         name = name + "_test",
-        srcs = srcs,
+        srcs = test_sources(name + "_test", srcs, test_deps),
         args = ["--mutations=%d" % mutations] +
                ["$(locations %s)" % label for label in corpus],
-        copts = precompiled_copts("prelude"),
         data = corpus + data,
-        deps = deps + ["//third_party/fuzz:replay_main"] +
-               precompiled_deps("prelude"),
+        deps = test_deps,
     )

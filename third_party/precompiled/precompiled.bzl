@@ -7,12 +7,15 @@ is missing. g++ takes -O2 from the precompiled header even where -O3 is asked fo
 so libraries with flags of their own do without as well.
 
 What is still parsed per file is parsed once per library: g++ compiles the sources
-of a library as one file, in half the time. Builds with --define=precompiled=0
-compile them one by one.
+of a library as one file, in half the time. Tests are compiled by clang, without
+optimization, which takes it half as long as g++. Builds with
+--define=precompiled=0 compile files one by one, tests with the same compiler.
 """
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "ACTION_NAMES")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+
+_ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 def _precompiled_header_impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
@@ -31,7 +34,7 @@ def _precompiled_header_impl(ctx):
         quote_include_directories = depset([".", ctx.bin_dir.path]),
         use_pic = True,
         user_compile_flags = (ctx.fragments.cpp.copts +
-                              ctx.fragments.cpp.cxxopts + ctx.attr.copts),
+                              ctx.fragments.cpp.cxxopts),
     )
     flags = cc_common.get_memory_inefficient_command_line(
         feature_configuration = features,
@@ -46,12 +49,9 @@ def _precompiled_header_impl(ctx):
             action_name = ACTION_NAMES.cpp_compile,
         ),
         arguments = ["-x", "c++-header"] + flags,
-        inputs = depset(
-            [ctx.file.header] + ctx.files.includes,
-            transitive = [toolchain.all_files],
-        ),
+        inputs = depset([ctx.file.header], transitive = [toolchain.all_files]),
         outputs = [output],
-        env = {"PATH": "/usr/local/bin:/usr/bin:/bin"},
+        env = _ENV,
     )
     return [DefaultInfo(files = depset([output]))]
 
@@ -59,8 +59,6 @@ precompiled_header = rule(
     implementation = _precompiled_header_impl,
     attrs = {
         "header": attr.label(allow_single_file = [".h"], mandatory = True),
-        "includes": attr.label_list(allow_files = [".h"]),
-        "copts": attr.string_list(),
         "_cc_toolchain": attr.label(
             default = Label("@bazel_tools//tools/cpp:current_cc_toolchain"),
         ),
@@ -69,21 +67,155 @@ precompiled_header = rule(
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
 
-def precompiled_copts(name):
-    """Flags with which g++ finds `name`.h precompiled."""
-    return select({
-        "//third_party/precompiled:off": [],
-        "//conditions:default": [
-            "-include",
-            "$(BINDIR)/third_party/precompiled/%s.h" % name,
-            "-Winvalid-pch",
-        ],
-    })
+# Flags with which g++ finds prelude.h precompiled, and the library that has it.
+precompiled_copts = select({
+    "//third_party/precompiled:off": [],
+    "//conditions:default": [
+        "-include",
+        "$(BINDIR)/third_party/precompiled/prelude.h",
+        "-Winvalid-pch",
+    ],
+})
+precompiled_deps = select({
+    "//third_party/precompiled:off": [],
+    "//conditions:default": ["//third_party/precompiled:prelude"],
+})
 
-def precompiled_deps(name):
+def _clang_flags(ctx):
+    """As .bazelrc has them for tests."""
+    return (["-g" if ctx.var["COMPILATION_MODE"] == "dbg" else "-DNDEBUG"] +
+            ["-O0", "-fPIC", "-Wno-unused-command-line-argument"] +
+            ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts)
+
+def _clang_precompiled_impl(ctx):
+    output = ctx.actions.declare_file(ctx.label.name + ".pch")
+
+    # From standard input: clang would write the absolute path of a header, in this
+    # action's sandbox, into the output, and look for it there.
+    ctx.actions.run_shell(
+        mnemonic = "PrecompileHeader",
+        progress_message = "Precompiling " + ctx.label.name + ".h",
+        command = "cat %s | clang++ \"$@\" -o %s" % (
+            " ".join([src.path for src in ctx.files.srcs]),
+            output.path,
+        ),
+        arguments = _clang_flags(ctx) +
+                    ["-Xclang", "-fno-pch-timestamp", "-fpch-instantiate-templates"] +
+                    ["-x", "c++-header", "-"],
+        inputs = ctx.files.srcs,
+        outputs = [output],
+        env = _ENV,
+    )
+    return [DefaultInfo(files = depset([output]))]
+
+clang_precompiled = rule(
+    doc = "Headers, one after the other, as clang takes them precompiled.",
+    implementation = _clang_precompiled_impl,
+    attrs = {"srcs": attr.label_list(allow_files = [".h"])},
+    fragments = ["cpp"],
+)
+
+# Compiles, and lists the headers that Bazel knows and the source does not include:
+# a change of those does not compile it again.
+_CLANG = """
+headers=$1 unused=$2
+shift 2
+clang++ "$@" -MD -MF "$unused.d" || exit
+tr -s ' \\\\\\n' '\\n' <"$unused.d" | sed 's|^\\./||' |
+  grep -vxFf - "$headers" >"$unused" || test $? = 1
+"""
+
+def _clang_object_impl(ctx):
+    context = cc_common.merge_cc_infos(
+        cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
+    ).compilation_context
+    output = ctx.actions.declare_file(ctx.label.name + ".o")
+    unused = ctx.actions.declare_file(ctx.label.name + ".unused")
+    headers = ctx.actions.args()
+    headers.add_all(context.headers)
+    headers.set_param_file_format("multiline")
+    headers.use_param_file("%s", use_always = True)
+    flags = ctx.actions.args()
+    flags.add(unused)
+    flags.add_all(_clang_flags(ctx))
+    flags.add_all(["-iquote", ".", "-iquote", ctx.bin_dir.path])
+    flags.add_all(context.defines, before_each = "-D")
+    flags.add_all(context.includes, before_each = "-I")
+    flags.add_all(context.quote_includes, before_each = "-iquote")
+    flags.add_all(context.system_includes, before_each = "-isystem")
+    flags.add("-include-pch", ctx.file.precompiled)
+    flags.add("-c", ctx.file.source)
+    flags.add("-o", output)
+    ctx.actions.run(
+        mnemonic = "CompileTest",
+        progress_message = "Compiling " + ctx.file.source.short_path,
+        executable = "/bin/bash",
+        arguments = ["-c", _CLANG, "clang", headers, flags],
+        inputs = depset(
+            [ctx.file.source, ctx.file.precompiled] + ctx.files.textual_hdrs,
+            transitive = [context.headers],
+        ),
+        outputs = [output, unused],
+        unused_inputs_list = unused,
+        env = _ENV,
+    )
+    return [DefaultInfo(files = depset([output]))]
+
+clang_object = rule(
+    doc = "One source, and what it includes, compiled by clang.",
+    implementation = _clang_object_impl,
+    attrs = {
+        "source": attr.label(allow_single_file = [".cc"], mandatory = True),
+        "textual_hdrs": attr.label_list(allow_files = True),
+        "deps": attr.label_list(providers = [CcInfo]),
+        "precompiled": attr.label(
+            allow_single_file = [".pch"],
+            default = "//third_party/precompiled:test_prelude",
+        ),
+    },
+    fragments = ["cpp"],
+)
+
+def _join(name, sources, renamed = []):
+    """The file NAME_joined.cc, which includes the sources."""
+    joined = name + "_joined.cc"
+    lines = []
+    for i, source in enumerate(sources):
+        lines += ["#define %s %s_%d" % (word, word, i) for word in renamed]
+        lines.append('#include "%s/%s"' % (native.package_name(), source))
+        lines += ["#undef " + word for word in renamed]
+    native.genrule(
+        name = name + "_joined",
+        outs = [joined],
+        cmd = "printf '%%s\\n' %s > $@" %
+              " ".join(["'%s'" % line for line in lines]),
+    )
+    return joined
+
+def test_sources(name, srcs, deps, tags = []):
+    """What cc_test takes as `srcs` for a test of sources that clang compiles.
+
+    Args:
+      name: of the test.
+      srcs: its sources, compiled as one file.
+      deps: of the test.
+      tags: of the test.
+
+    Returns:
+      a value for `srcs`.
+    """
+    clang_object(
+        name = name + "_object",
+        testonly = True,
+        source = _join(name, srcs) if len(srcs) > 1 else srcs[0],
+        textual_hdrs = srcs,
+        tags = tags,
+        deps = deps,
+    )
     return select({
-        "//third_party/precompiled:off": [],
-        "//conditions:default": ["//third_party/precompiled:" + name],
+        "//third_party/precompiled:cross": srcs,
+        "//third_party/precompiled:off": srcs,
+        "//conditions:default": [":%s_object" % name],
     })
 
 def joined_sources(name, srcs, renamed = []):
@@ -100,18 +232,7 @@ def joined_sources(name, srcs, renamed = []):
     sources = [src for src in srcs if src.endswith(".cc")]
     if len(sources) < 2:
         return srcs, []
-    joined = name + "_joined.cc"
-    lines = []
-    for i, source in enumerate(sources):
-        lines += ["#define %s %s_%d" % (word, word, i) for word in renamed]
-        lines.append('#include "%s/%s"' % (native.package_name(), source))
-        lines += ["#undef " + word for word in renamed]
-    native.genrule(
-        name = name + "_joined",
-        outs = [joined],
-        cmd = "printf '%%s\\n' %s > $@" %
-              " ".join(["'%s'" % line for line in lines]),
-    )
+    joined = _join(name, sources, renamed)
     headers = [src for src in srcs if src not in sources]
     return select({
         "//third_party/precompiled:off": srcs,

@@ -56,9 +56,9 @@ def feedrate_proto_library(name, srcs, deps = [], visibility = None):
         copts = [
             "-w",
             "-O1",
-        ] + precompiled_copts("prelude"),
+        ] + precompiled_copts,
         visibility = visibility,
-        deps = deps + ["@system//:protobuf"] + precompiled_deps("prelude"),
+        deps = deps + ["@system//:protobuf"] + precompiled_deps,
     )
 
 def _sibling(label, suffix):

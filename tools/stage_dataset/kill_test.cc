@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 // Enough for every push, within seconds. FEEDRATE_FULL=1 does more, and
 // STAGE_KILLS sets any number.
-constexpr int kKills = 40;
+constexpr int kKills = 20;
 constexpr int kFullKills = 250;
 
 int KillsWanted() {

@@ -69,7 +69,7 @@ class TimeAccount {
 
  private:
   static constexpr int kSpendings = 7;
-  const Stopwatch watch_;
+  const Stopwatch watch_{};
   std::array<double, kSpendings> seconds_ = {};
 };
 
