@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "lib/base/xoshiro.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/gate/xoshiro.h"
 #include "lib/records/row.pb.h"
 
 namespace feedrate {

@@ -10,8 +10,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
 #include "lib/base/text.h"
+#include "lib/base/xoshiro.h"
 #include "lib/draw/text.h"
-#include "lib/gate/xoshiro.h"
 #include "lib/stats/quantiles.h"
 #include "lib/stats/summary.h"
 

@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/gate/xoshiro.h"
+#include "lib/base/xoshiro.h"
 #include "lib/records/row.pb.h"
 
 namespace feedrate {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lib/base/xoshiro.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {
@@ -194,7 +195,7 @@ TEST(MedianIntervalTest, EqualRunsGiveAPoint) {
   }
 }
 
-using Draw = std::function<double(std::mt19937_64&)>;
+using Draw = std::function<double(Xoshiro256&)>;
 
 struct Coverage {
   double covered;
@@ -204,7 +205,7 @@ struct Coverage {
 // Share of simulated data sets whose interval contains `truth`.
 Coverage Simulate(int n, double truth, const Draw& draw, uint64_t seed) {
   constexpr int kSets = 20000;
-  std::mt19937_64 random(seed);
+  Xoshiro256 random(seed);
   int covered = 0;
   bool inside = true;
   std::vector<double> values(static_cast<size_t>(n));
@@ -218,19 +219,17 @@ Coverage Simulate(int n, double truth, const Draw& draw, uint64_t seed) {
   return {covered / static_cast<double>(kSets), inside};
 }
 
-double LogNormal(std::mt19937_64& random) {
-  return std::lognormal_distribution<double>(6, 0.05)(random);
+double LogNormal(Xoshiro256& random) {
+  return std::exp(6 + 0.05 * random.Normal());
 }
-double WideLogNormal(std::mt19937_64& random) {
-  return std::lognormal_distribution<double>(6, 0.8)(random);
+double WideLogNormal(Xoshiro256& random) {
+  return std::exp(6 + 0.8 * random.Normal());
 }
 // Throughput of a machine that is disturbed in one run of five.
-double Disturbed(std::mt19937_64& random) {
-  const double speed = std::normal_distribution<double>(1000, 20)(random);
-  const double slow = std::exponential_distribution<double>(1 / 0.3)(random);
-  return std::uniform_real_distribution<double>()(random) < 0.2
-             ? speed / (1 + slow)
-             : speed;
+double Disturbed(Xoshiro256& random) {
+  const double speed = 1000 + 20 * random.Normal();
+  const double slow = 0.3 * random.Exponential();
+  return random.Uniform() < 0.2 ? speed / (1 + slow) : speed;
 }
 
 TEST(MedianIntervalTest, CoversTheMedianOfLogNormalData) {
@@ -254,7 +253,7 @@ TEST(MedianIntervalTest, CoversTheMedianOfLogNormalData) {
 
 // Where a t interval covers the mean, which is somewhere else.
 TEST(MedianIntervalTest, CoversTheMedianOfADisturbedMachine) {
-  std::mt19937_64 random(5);
+  Xoshiro256 random(5);
   std::vector<double> many(1000001);
   for (double& value : many) value = Disturbed(random);
   const double truth = Median(many);
@@ -282,11 +281,12 @@ TEST(RatioIntervalTest, HoldsTheRatioAndMirrors) {
 
 TEST(RatioIntervalTest, CoversTheRatioOfLogNormalMedians) {
   constexpr int kSets = 20000;
-  std::mt19937_64 random(7);
+  Xoshiro256 random(7);
   const auto draw = [&](int n, double mean, double deviation) {
-    std::lognormal_distribution<double> distribution(mean, deviation);
     std::vector<double> values(static_cast<size_t>(n));
-    for (double& value : values) value = distribution(random);
+    for (double& value : values) {
+      value = std::exp(mean + deviation * random.Normal());
+    }
     return values;
   };
   const struct {

@@ -22,8 +22,8 @@
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/base/xoshiro.h"
 #include "lib/gate/duel/timed_command.h"
-#include "lib/gate/xoshiro.h"
 #include "lib/machine/git_state.h"
 
 namespace feedrate {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/gate/xoshiro.h"
+#include "lib/base/xoshiro.h"
 #include "lib/stats/bisection.h"
 #include "lib/stats/quantiles.h"
 

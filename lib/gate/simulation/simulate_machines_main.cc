@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "lib/gate/xoshiro.h"
+#include "lib/base/xoshiro.h"
 #include "lib/stats/machine_scaling.h"
 
 namespace feedrate {

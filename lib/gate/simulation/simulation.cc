@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include "lib/base/xoshiro.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/verdict/metric_verdicts.h"
-#include "lib/gate/xoshiro.h"
 #include "lib/stats/paired_design.h"
 #include "lib/stats/quantiles.h"
 

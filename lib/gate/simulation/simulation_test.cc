@@ -1,7 +1,7 @@
 #include "lib/gate/simulation/simulation.h"
 
 #include "gtest/gtest.h"
-#include "lib/gate/xoshiro.h"
+#include "lib/base/xoshiro.h"
 
 namespace feedrate {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/gate/xoshiro.h"
+#include "lib/base/xoshiro.h"
 #include "lib/records/json.h"
 
 namespace feedrate {

@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
+#include "lib/base/xoshiro.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/testing_rows.h"
 #include "lib/gate/verdict/metric_verdicts.h"
-#include "lib/gate/xoshiro.h"
 
 namespace feedrate {
 namespace {
