@@ -58,7 +58,7 @@ def feedrate_library(
             deps = [":" + name] + test_deps,
         )
 
-def feedrate_test(name, srcs, deps, main = "@system//:gtest_main", tags = [], **kwargs):
+def feedrate_test(name, srcs, deps, main = "@system//:gtest_main", **kwargs):
     """A cc_test of sources that are compiled as one file, by clang.
 
     Args:
@@ -66,13 +66,11 @@ def feedrate_test(name, srcs, deps, main = "@system//:gtest_main", tags = [], **
       srcs: its sources.
       deps: of the test, beside `main`.
       main: the library with main().
-      tags: Bazel's tags of the test.
       **kwargs: anything else that cc_test takes.
     """
     cc_test(
         name = name,
-        srcs = test_sources(name, srcs, deps + [main], tags),
-        tags = tags,
+        srcs = test_sources(name, srcs, deps + [main]),
         deps = deps + [main],
         **kwargs
     )

@@ -192,14 +192,13 @@ def _join(name, sources, renamed = []):
     )
     return joined
 
-def test_sources(name, srcs, deps, tags = []):
+def test_sources(name, srcs, deps):
     """What cc_test takes as `srcs` for a test of sources that clang compiles.
 
     Args:
       name: of the test.
       srcs: its sources, compiled as one file.
       deps: of the test.
-      tags: of the test.
 
     Returns:
       a value for `srcs`.
@@ -209,7 +208,8 @@ def test_sources(name, srcs, deps, tags = []):
         testonly = True,
         source = _join(name, srcs) if len(srcs) > 1 else srcs[0],
         textual_hdrs = srcs,
-        tags = tags,
+        # Where tests do without, a wildcard does not compile it.
+        tags = ["manual"],
         deps = deps,
     )
     return select({
