@@ -14,6 +14,7 @@ optimization, which takes it half as long as g++. Builds with
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "ACTION_NAMES")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 
 _ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
