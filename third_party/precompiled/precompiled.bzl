@@ -96,7 +96,10 @@ def _clang_precompiled_impl(ctx):
     ctx.actions.run_shell(
         mnemonic = "PrecompileHeader",
         progress_message = "Precompiling " + ctx.label.name + ".h",
-        command = "cat %s | clang++ \"$@\" -o %s" % (
+        command = """
+command -v clang++ >/dev/null ||
+  { echo "no clang++, which compiles tests; run: make setup" >&2; exit 1; }
+cat %s | clang++ "$@" -o %s""" % (
             " ".join([src.path for src in ctx.files.srcs]),
             output.path,
         ),
