@@ -30,6 +30,7 @@
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/stored_runs.h"
 #include "lib/gate/verdict/across_machines.h"
+#include "lib/gate/verdict/ci_formats.h"
 #include "lib/gate/verdict/compare_stored.h"
 #include "lib/gate/verdict/rule_verdicts.h"
 #include "lib/gate/verdict/verdict_formats.h"

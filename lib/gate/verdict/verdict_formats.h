@@ -1,5 +1,4 @@
-// Verdicts in all output formats: text, Markdown, GitHub annotations, SARIF and
-// JUnit, and explanations of single verdicts.
+// Verdicts for people: text, Markdown, and explanations of single verdicts.
 #pragma once
 
 #include <string>
@@ -25,6 +24,12 @@ std::string VerdictMarkdown(const std::vector<Verdict>& jobs,
 // largest change first. Stable otherwise.
 std::vector<Verdict> WorstFirst(std::vector<Verdict> jobs);
 
+// Nothing to see: the same, no warning, and no metric moved.
+bool IsPlain(const Verdict& job);
+
+// Metrics that moved, one text for each.
+std::vector<std::string> MovedMetrics(const Verdict& job);
+
 // "3 slower, 1 cannot tell, 20 same".
 std::string CountsText(const VerdictCounts& counts);
 
@@ -35,23 +40,5 @@ std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
 
 // The same for tolerances: every check with its numbers.
 std::string ExplainRules(const Verdict& verdict);
-
-// Workflow commands of GitHub Actions: an `::error`, `::warning` or `::notice`
-// for each job that is not plainly the same, then one for the suite. Text is
-// escaped, so a job's name cannot start a command.
-std::string VerdictGithub(const std::vector<Verdict>& jobs,
-                          const Verdict& suite);
-
-// SARIF 2.1.0 for code scanning: a result for each job that is not plainly the
-// same. Slower and invalid are errors, cannot tell and warnings of rules are
-// warnings, faster is a note.
-std::string VerdictSarif(const std::vector<Verdict>& jobs,
-                         const Verdict& suite);
-
-// JUnit XML, which CI servers show as tests: a test case per job. Slower is a
-// failure, invalid an error, cannot tell skipped. `timestamp` is RFC 3339
-// without a zone, as the schema requires.
-std::string VerdictJunit(const std::vector<Verdict>& jobs, const Verdict& suite,
-                         const std::string& timestamp);
 
 }  // namespace feedrate

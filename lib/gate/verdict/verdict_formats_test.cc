@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "lib/gate/testing_rows.h"
+#include "lib/gate/verdict/ci_formats.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "simdjson.h"
 

@@ -1,0 +1,203 @@
+#include "lib/gate/verdict/ci_formats.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/text.h"
+#include "lib/base/tool/tool_info.h"
+#include "lib/gate/verdict/verdict_formats.h"
+#include "lib/records/json.h"
+
+namespace feedrate {
+namespace {
+
+const char* CommandOf(const Verdict& verdict) {
+  if (verdict.verdict() == "slower" || verdict.verdict() == "invalid") {
+    return "error";
+  }
+  const bool is_good = verdict.verdict() == "faster" ||
+                       (verdict.verdict() == "same" && verdict.codes().empty());
+  return is_good ? "notice" : "warning";
+}
+
+// `text` is escaped already.
+std::string Line(const char* command, const std::string& title,
+                 const std::string& text) {
+  return absl::StrCat("::", command, " title=", GithubProperty(title),
+                      "::", text, "\n");
+}
+
+}  // namespace
+
+std::string VerdictGithub(const std::vector<Verdict>& jobs,
+                          const Verdict& suite) {
+  std::string text;
+  for (const Verdict& job : WorstFirst(jobs)) {
+    if (IsPlain(job)) continue;
+    std::string body = GithubMessage(job.reason());
+    for (const std::string& moved : MovedMetrics(job)) {
+      absl::StrAppend(&body, "%0A", GithubMessage(moved));
+    }
+    if (!job.command().empty()) {
+      absl::StrAppend(&body, "%0Aagain: ", GithubMessage(job.command()));
+    }
+    text +=
+        Line(CommandOf(job), absl::StrCat(job.job(), " ", job.verdict()), body);
+  }
+  const char* command = suite.exit_code() == 0   ? "notice"
+                        : suite.exit_code() == 4 ? "warning"
+                                                 : "error";
+  return text + Line(command, "feedrate",
+                     GithubMessage(absl::StrCat(CountsText(suite.counts()),
+                                                ": ", suite.reason())));
+}
+
+namespace {
+
+struct Rule {
+  const char* id;
+  const char* text;
+};
+
+constexpr Rule kRules[] = {
+    {"slower", "The candidate is slower, or a metric is past its tolerance."},
+    {"cannot_tell", "The measurement cannot tell."},
+    {"invalid", "A side did not run, or there is nothing to compare with."},
+    {"faster", "The candidate is faster, or a metric got better."},
+    {"warning", "A metric is past a tolerance that only warns."},
+};
+
+// A job whose time is the same and whose metrics only got better.
+bool IsOnlyBetter(const Verdict& job) {
+  return job.verdict() == "same" && job.codes().empty();
+}
+
+std::string RuleOf(const Verdict& job) {
+  if (IsOnlyBetter(job)) return "faster";
+  return job.verdict() == "same" ? "warning" : job.verdict();
+}
+
+const char* LevelOf(const Verdict& job) {
+  if (job.verdict() == "slower" || job.verdict() == "invalid") return "error";
+  return job.verdict() == "faster" || IsOnlyBetter(job) ? "note" : "warning";
+}
+
+std::string Quoted(const std::string& text) {
+  std::string out;
+  AppendJsonString(text, &out);
+  return out;
+}
+
+std::string ResultOf(const Verdict& job) {
+  std::string text =
+      absl::StrCat(job.job(), ": ", job.verdict(), ": ", job.reason());
+  for (const std::string& moved : MovedMetrics(job)) {
+    absl::StrAppend(&text, "\n", moved);
+  }
+  std::string out = absl::StrCat(
+      "{\"ruleId\":", Quoted(RuleOf(job)), ",\"level\":\"", LevelOf(job),
+      "\",\"message\":{\"text\":", Quoted(text),
+      "},\"locations\":[{\"logicalLocations\":[{\"name\":", Quoted(job.job()),
+      ",\"fullyQualifiedName\":",
+      Quoted(absl::StrCat(job.mode(), "/", job.job_id(), "/", job.job())),
+      ",\"kind\":\"member\"}]}],\"partialFingerprints\":{\"job/v1\":",
+      Quoted(job.job_id().empty() ? job.job() : job.job_id()),
+      "},\"properties\":{\"codes\":[");
+  std::vector<std::string> codes;
+  for (const std::string& code : job.codes()) codes.push_back(Quoted(code));
+  absl::StrAppend(&out, absl::StrJoin(codes, ","), "]");
+  if (job.has_effect()) {
+    absl::StrAppend(&out, ",\"change_percent\":");
+    AppendJsonDouble(job.effect().percent(), &out);
+  }
+  if (!job.command().empty()) {
+    absl::StrAppend(&out, ",\"command\":", Quoted(job.command()));
+  }
+  return absl::StrCat(out, "}}");
+}
+
+}  // namespace
+
+std::string VerdictSarif(const std::vector<Verdict>& jobs,
+                         const Verdict& suite) {
+  std::vector<std::string> rules;
+  for (const Rule& rule : kRules) {
+    rules.push_back(absl::StrCat(
+        "{\"id\":\"", rule.id,
+        "\",\"shortDescription\":{\"text\":", Quoted(rule.text), "}}"));
+  }
+  std::vector<std::string> results;
+  for (const Verdict& job : jobs) {
+    if (IsPlain(job)) continue;
+    results.push_back(ResultOf(job));
+  }
+  return absl::StrCat(
+      "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\","
+      "\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":"
+      "\"feedrate compare_baseline\",\"version\":\"",
+      kVersion, "\",\"rules\":[", absl::StrJoin(rules, ","),
+      "]}},\"results\":[\n", absl::StrJoin(results, ",\n"),
+      "\n],\"properties\":{\"verdict\":", Quoted(suite.verdict()),
+      ",\"reason\":", Quoted(suite.reason()), "}}]}\n");
+}
+
+namespace {
+
+std::string Element(const char* name, const Verdict& job) {
+  return absl::StrCat("      <", name, " message=\"", XmlText(job.reason()),
+                      "\" type=\"", XmlText(absl::StrJoin(job.codes(), " ")),
+                      "\">", XmlText(job.command()), "</", name, ">\n");
+}
+
+std::string TestCase(const Verdict& job) {
+  // The candidate's seconds, if the verdict is about seconds.
+  const double seconds = job.mode() == "paired" ? job.effect().b() : 0;
+  std::string text = absl::StrFormat(
+      "    <testcase name=\"%s\" classname=\"feedrate.%s\" time=\"%.9f\"",
+      XmlText(job.job()), XmlText(job.mode()),
+      std::isfinite(seconds) ? seconds : 0);
+  std::string inner;
+  if (job.verdict() == "slower") inner = Element("failure", job);
+  if (job.verdict() == "invalid") inner = Element("error", job);
+  if (job.verdict() == "cannot_tell") {
+    inner = absl::StrCat("      <skipped message=\"", XmlText(job.reason()),
+                         "\"/>\n");
+  }
+  const std::vector<std::string> moved = MovedMetrics(job);
+  if (!moved.empty()) {
+    absl::StrAppend(&inner, "      <system-out>",
+                    XmlText(absl::StrJoin(moved, "\n")), "</system-out>\n");
+  }
+  return inner.empty() ? absl::StrCat(text, "/>\n")
+                       : absl::StrCat(text, ">\n", inner, "    </testcase>\n");
+}
+
+}  // namespace
+
+std::string VerdictJunit(const std::vector<Verdict>& jobs, const Verdict& suite,
+                         const std::string& timestamp) {
+  const VerdictCounts& counts = suite.counts();
+  const std::string numbers =
+      absl::StrCat("tests=\"", jobs.size(), "\" failures=\"", counts.slower(),
+                   "\" errors=\"", counts.invalid(), "\"");
+  std::string text = absl::StrCat(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\""
+      "feedrate\" ",
+      numbers, " time=\"0\">\n  <testsuite name=\"compare_baseline\" ", numbers,
+      " skipped=\"", counts.cannot_tell(), "\" time=\"0\" timestamp=\"",
+      timestamp, "\" hostname=\"",
+      XmlText(suite.machine_profile().empty() ? "unknown"
+                                              : suite.machine_profile()),
+      "\">\n    <properties>\n      <property name=\"verdict\" value=\"",
+      XmlText(suite.verdict()),
+      "\"/>\n      <property name=\"reason\" value=\"", XmlText(suite.reason()),
+      "\"/>\n    </properties>\n");
+  for (const Verdict& job : jobs) text += TestCase(job);
+  return absl::StrCat(text, "  </testsuite>\n</testsuites>\n");
+}
+
+}  // namespace feedrate
