@@ -61,7 +61,7 @@ test-slurm: ## Campaigns on a real Slurm, started and stopped here (root)
 
 .PHONY: fuzz
 fuzz: ## Fuzz each reader for FUZZ_SECONDS (600)
-	@dev/setup.sh build full
+	@dev/setup.sh build dev full
 	@dev/fuzz.sh
 
 .PHONY: bundle

@@ -59,7 +59,7 @@ check_policy_fields() {
   local field unread
   unread="$(grep -oE '[a-z0-9_]+ = [0-9]+;' lib/config/policy.proto |
     cut -d ' ' -f 1 | sort -u | grep -vxE 'note|range' |
-    grep -vxFf <(git grep -ohE '[a-z0-9_]+\(|"[a-z0-9_]+"' -- lib tools dev \
+    grep -vxFf <(git grep -ohE '\b[a-z0-9_]+\(|"[a-z0-9_]+"' -- lib tools dev \
       ':!*_test.cc' ':!lib/catalogue/check_catalogue.cc' |
       sort -u | tr -d '"(' | sed 'p; s/^has_//; s/_size$//'))" || return 0
   for field in $unread; do

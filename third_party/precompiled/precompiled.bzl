@@ -7,9 +7,9 @@ is missing. g++ takes -O2 from the precompiled header even where -O3 is asked fo
 so libraries with flags of their own do without as well.
 
 What is still parsed per file is parsed once per library: g++ compiles the sources
-of a library as one file, in half the time. Tests are compiled by clang, without
-optimization, which takes it half as long as g++. Builds with
---define=precompiled=0 compile files one by one, tests with the same compiler.
+of a library as one file, in half the time. Clang compiles the tests, without
+optimization, in half the time that g++ takes. Builds with --define=precompiled=0
+compile files one by one, and tests with the compiler of everything else.
 """
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "ACTION_NAMES")
@@ -84,7 +84,8 @@ precompiled_deps = select({
 
 def _clang_flags(ctx):
     """As .bazelrc has them for tests."""
-    return (["-g" if ctx.var["COMPILATION_MODE"] == "dbg" else "-DNDEBUG"] +
+    modes = {"dbg": ["-g"], "opt": ["-DNDEBUG"]}
+    return (modes.get(ctx.var["COMPILATION_MODE"], []) +
             ["-O0", "-fPIC", "-Wno-unused-command-line-argument"] +
             ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts)
 
@@ -212,7 +213,7 @@ def test_sources(name, srcs, deps):
         testonly = True,
         source = _join(name, srcs) if len(srcs) > 1 else srcs[0],
         textual_hdrs = srcs,
-        # Where tests do without, a wildcard does not compile it.
+        # So that //... does not compile it where no test uses it.
         tags = ["manual"],
         deps = deps,
     )
