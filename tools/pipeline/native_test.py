@@ -238,6 +238,17 @@ class NativeTest(harness.TestCase):
         self.assertEqual(planned.code, 1)
         self.assertIn("--containers changes a config", planned.stderr)
 
+    def test_cold_epochs_come_from_the_disk(self):
+        flags = ("--transforms=HorizontalFlip", "--min_time=0.2")
+        run = Run(RGB, *SMALL, *flags, "--cold")
+        row = self.check_rows(run, 1)[0]
+        self.assertGreater(row["loader"]["epochs"], 1)
+        if "cold" not in row["labels"]:
+            self.skipTest("the page cache keeps these files")
+        # What is read ahead may remain from one epoch to the next.
+        every = row["dataset"]["bytes"] * row["loader"]["epochs"]
+        self.assertGreater(row["cache"]["bytes_read"], 0.9 * every)
+
     def test_a_corrupt_file_is_left_out_or_fails(self):
         Run(RGB, *SMALL, "--transforms=HorizontalFlip")  # Writes the files.
         cache = pathlib.Path(harness.environment()["XDG_CACHE_HOME"])
