@@ -12,8 +12,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
@@ -150,6 +152,38 @@ std::string BaseName(absl::string_view path) {
   const size_t slash = path.rfind('/');
   if (slash == absl::string_view::npos) return std::string(path);
   return std::string(path.substr(slash + 1));
+}
+
+std::string FileNameOf(absl::string_view text) {
+  constexpr absl::string_view kPlain = "-_.,:=+@";
+  // No text is empty after this, and no other text gives it.
+  if (text.empty()) return "%";
+  std::string name;
+  for (const char c : text) {
+    const bool is_plain = absl::ascii_isalnum(c) ||
+                          (kPlain.find(c) != kPlain.npos &&
+                           !(c == '.' && name.empty()));
+    if (is_plain) {
+      name += c;
+    } else {
+      absl::StrAppend(&name, "%",
+                      absl::Hex(static_cast<unsigned char>(c),
+                                absl::kZeroPad2));
+    }
+  }
+  return name;
+}
+
+absl::Status CheckStaysBelow(absl::string_view path) {
+  for (const absl::string_view part : absl::StrSplit(path, '/')) {
+    if (part.empty() || part == "." || part == ".." ||
+        absl::StrContains(part, '\0')) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", path, "\" is no path below a folder; it must be relative, "
+          "without empty parts, `.` and `..`"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ProgramPath() {

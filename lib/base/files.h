@@ -48,6 +48,18 @@ std::string JoinPath(absl::string_view folder, absl::string_view name);
 std::string ParentFolder(absl::string_view path);
 // "a/b/c.tar" -> "c.tar".
 std::string BaseName(absl::string_view path);
+
+// Text from a record, such as a machine profile or a library, as one component
+// of a path. Letters, digits and `-_.,:=+@` stay, every other byte becomes %XX,
+// and so does a dot in front: the result never leads out of a folder, and
+// different texts have different names. Use it for every path that is made of
+// text that others may have written.
+std::string FileNameOf(absl::string_view text);
+// Whether a relative path from a record stays below the folder that it is
+// relative to. InvalidArgument, with the path, if it is empty or absolute or
+// has an empty component, `.` or `..`.
+absl::Status CheckStaysBelow(absl::string_view path);
+
 // Returns the path of the running program, with symbolic links resolved.
 absl::StatusOr<std::string> ProgramPath();
 

@@ -221,6 +221,24 @@ UniqueFd MakeFile(unsigned flags) {
   return fd;
 }
 
+TEST(FileNameOfTest, NeverLeavesAFolder) {
+  EXPECT_EQ(FileNameOf("neoverse-n1_2.5,cpus:4"), "neoverse-n1_2.5,cpus:4");
+  EXPECT_EQ(FileNameOf("../outside/evil"), "%2e.%2foutside%2fevil");
+  EXPECT_EQ(FileNameOf("."), "%2e");
+  EXPECT_EQ(FileNameOf(".hidden"), "%2ehidden");
+  EXPECT_EQ(FileNameOf("a b%\n"), "a%20b%25%0a");
+  EXPECT_EQ(FileNameOf(absl::string_view("a\0", 2)), "a%00");
+  EXPECT_EQ(FileNameOf(""), "%");
+}
+
+TEST(CheckStaysBelowTest, RefusesWhatLeadsOut) {
+  EXPECT_TRUE(CheckStaysBelow("a/b..c/.d.jsonl").ok());
+  for (const char* bad : {"", "/a", "a//b", "a/", ".", "a/./b", "..", "../a",
+                          "a/../../b", "a/.."}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(CheckStaysBelow(bad))) << bad;
+  }
+}
+
 TEST(SealMemoryTest, NothingIsWrittenAnyMore) {
   const UniqueFd fd = MakeFile(MFD_ALLOW_SEALING);
   ASSERT_TRUE(SealMemory(fd.get()));
