@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
@@ -104,7 +105,9 @@ absl::Status ChunkMaker::Open(int64_t item, const GpuChunk& chunk,
   std::optional<JpegHead> head;
   if (by_engine_ || is_new) head = ReadJpegHead(sample->file);
   const bool engine_decodes = head.has_value() && EngineDecodes(*head);
-  sample->on_device = by_engine_ && engine_decodes;
+  // The CPU judges what may be cut off.
+  sample->on_device =
+      by_engine_ && engine_decodes && absl::EndsWith(sample->file, "\xff\xd9");
   if (sample->on_device) {
     sample->size = {head->height, head->width};
   } else {

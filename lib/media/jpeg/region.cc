@@ -478,6 +478,16 @@ JpegBaselineComponent GetComponent(const jpeg_decompress_struct& cinfo,
   return component;
 }
 
+// Whether the end of the image is anywhere behind the headers. Codes cannot
+// contain this marker, so a file that is cut off has none, and mostly it is the
+// file's last two bytes.
+bool HasEnd(const jpeg_source_mgr& source) {
+  const absl::string_view rest(
+      reinterpret_cast<const char*>(source.next_input_byte),
+      source.bytes_in_buffer);
+  return rest.rfind("\xff\xd9") != absl::string_view::npos;
+}
+
 absl::Status Refused(const JpegErrors& errors) {
   return absl::InvalidArgumentError(absl::StrCat("JPEG: ", errors.text));
 }
@@ -545,6 +555,9 @@ absl::StatusOr<ImageInfo> JpegTurboRegion::Open(absl::string_view bytes) {
   info.width = static_cast<int>(state->cinfo.image_width);
   info.channels = state->cinfo.num_components;
   RETURN_IF_ERROR(CheckJpegInfo(info));
+  if (!HasEnd(*state->cinfo.src)) {
+    return absl::InvalidArgumentError("JPEG: Premature end of JPEG file");
+  }
   return info;
 }
 

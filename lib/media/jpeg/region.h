@@ -164,14 +164,15 @@ class JpegTurboRegion {
 class JpegRegionDecoder {
  public:
   // Size and channels of a picture. Gray (1), color (3) and CMYK (4) can be
-  // decoded, all to RGB; others and more than kMostPixels are InvalidArgument.
+  // decoded, all to RGB; others and more than kMostPixels are InvalidArgument,
+  // and so is a file whose end is missing, whatever region is wanted.
   // Decode uses `bytes`, which must stay valid and unchanged until then.
   absl::StatusOr<ImageInfo> Open(absl::string_view bytes);
 
   // Writes rows of `region.width` x 3 bytes, `stride_bytes` apart, to `rgb`.
-  // May be called again for another region. Damage or truncation up to the
-  // region's last row is InvalidArgument; what follows is not read, nor are
-  // restart intervals that lie well above the region or between its rows. An
+  // May be called again for another region. Damage up to the region's last row
+  // is InvalidArgument; what follows is not read, nor are restart intervals
+  // that lie well above the region or between its rows. An
   // EXIF orientation is not applied. On failure `rgb` may have been written to.
   // REQUIRES: the last Open returned OK.
   absl::Status Decode(const JpegRegion& region,
