@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -109,16 +110,31 @@ absl::StatusOr<std::vector<std::string>> ListPlainFiles(
   return paths;
 }
 
-absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& folder,
-                                                   absl::string_view ending,
-                                                   bool recursive) {
+namespace {
+
+using FolderId = std::pair<dev_t, ino_t>;
+
+FolderId IdOf(const fs::path& folder) {
+  struct stat info = {};
+  stat(folder.c_str(), &info);
+  return {info.st_dev, info.st_ino};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ListFiles(
+    const std::string& folder, absl::string_view ending, bool recursive,
+    std::vector<std::string>* loops) {
   std::error_code error;
-  fs::recursive_directory_iterator it(folder, error);
+  fs::recursive_directory_iterator it(
+      folder, fs::directory_options::follow_directory_symlink, error);
   if (error) {
     return absl::NotFoundError(
         absl::StrCat(folder, ": cannot list: ", error.message()));
   }
   std::vector<std::string> paths;
+  // The folders that the current one is in.
+  std::vector<FolderId> above = {IdOf(folder)};
   for (; it != fs::recursive_directory_iterator(); it.increment(error)) {
     if (error) {
       return absl::UnavailableError(
@@ -126,13 +142,20 @@ absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& folder,
     }
     std::error_code ignored;
     const std::string path = it->path().string();
-    if (it->is_directory(ignored)) {
-      if (!recursive) it.disable_recursion_pending();
-    } else if (absl::EndsWith(path, ending)) {
-      paths.push_back(path);
+    if (!it->is_directory(ignored)) {
+      if (absl::EndsWith(path, ending)) paths.push_back(path);
+      continue;
     }
+    const FolderId id = IdOf(it->path());
+    above.resize(it.depth() + 1);
+    const bool is_loop =
+        std::find(above.begin(), above.end(), id) != above.end();
+    if (is_loop && loops != nullptr) loops->push_back(path);
+    if (is_loop || !recursive) it.disable_recursion_pending();
+    above.push_back(id);
   }
   std::sort(paths.begin(), paths.end());
+  if (loops != nullptr) std::sort(loops->begin(), loops->end());
   return paths;
 }
 

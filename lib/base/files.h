@@ -31,11 +31,13 @@ bool IsFolder(const std::string& path);
 absl::Status MakeFolder(const std::string& folder);
 
 // Returns the sorted paths of the files in `folder` whose names end in
-// `ending`, including those in subfolders if `recursive`. NotFound if there is
-// no such folder. Not all need be plain files: see PlainFileBytes.
-absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& folder,
-                                                   absl::string_view ending,
-                                                   bool recursive);
+// `ending`, including those in subfolders if `recursive`. Links to folders are
+// subfolders, too, unless they lead back to one that they are in: `loops`, if
+// not null, gets the sorted paths of those. NotFound if there is no such
+// folder. Not all need be plain files: see PlainFileBytes.
+absl::StatusOr<std::vector<std::string>> ListFiles(
+    const std::string& folder, absl::string_view ending, bool recursive,
+    std::vector<std::string>* loops = nullptr);
 
 // The same with subfolders, but only plain files and links to them. For folders
 // of records: a pipe among them would be read forever.

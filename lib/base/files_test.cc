@@ -82,6 +82,25 @@ TEST(FilesTest, ListsSortedByEnding) {
               ElementsAre(folder + "/c.bin", folder + "/f.bin"));
 }
 
+TEST(FilesTest, FollowsLinksToFoldersButNotInCircles) {
+  const std::string folder = Folder("links");
+  const auto path = [&](const std::string& name) {
+    return folder + "/" + name;
+  };
+  ASSERT_TRUE(MakeFolder(path("real/in")).ok());
+  ASSERT_TRUE(WriteFileAtomically(path("real/in/a.txt"), "").ok());
+  ASSERT_TRUE(MakeFolder(path("data")).ok());
+  ASSERT_EQ(symlink("../real", path("data/one").c_str()), 0);
+  ASSERT_EQ(symlink("../real/in", path("data/two").c_str()), 0);
+  ASSERT_EQ(symlink("../../real", path("real/in/up").c_str()), 0);
+  ASSERT_EQ(symlink(".", path("data/self").c_str()), 0);
+  std::vector<std::string> loops;
+  EXPECT_THAT(*ListFiles(path("data"), ".txt", true, &loops),
+              ElementsAre(path("data/one/in/a.txt"), path("data/two/a.txt")));
+  EXPECT_THAT(loops, ElementsAre(path("data/one/in/up"), path("data/self"),
+                                 path("data/two/up/in")));
+}
+
 TEST(FilesTest, OnlyPlainFilesAreData) {
   const std::string folder = Folder("plain");
   const auto path = [&](const std::string& name) {
