@@ -1,7 +1,8 @@
 """Writes what Pillow and PyAV read from the files in a folder.
 
 dev/media_answers.sh runs it on testdata/media, after write_odd_media. Adds
-PNGs, then writes two tables, which tests of lib/media compare with:
+PNG, BMP, WebP, PGM and PPM files, then writes two tables, which tests of
+lib/media compare with:
 
 images.txt  name, height, width, SHA-256 of the RGB bytes
 clips.txt   name, frames, height, width, then for each frame the mean RGB of
@@ -42,6 +43,28 @@ PNGS = [
     ("rgba_16", 6, 16, False),
 ]
 
+# Name, bits, masks of red, green and blue, bytes of the header. Negative bits:
+# rows from top to bottom.
+BMPS = [
+    ("bmp_1", 1, None, 40),
+    ("bmp_4", 4, None, 40),
+    ("bmp_8", 8, None, 40),
+    ("bmp_8_os2", 8, None, 12),
+    ("bmp_16", 16, None, 40),
+    ("bmp_565", 16, (0xF800, 0x07E0, 0x001F), 40),
+    ("bmp_24", 24, None, 40),
+    ("bmp_24_down", -24, None, 40),
+    ("bmp_32", 32, None, 40),
+    ("bmp_32_alpha", 32, (0xFF0000, 0xFF00, 0xFF, 0xFF000000), 108),
+]
+# Name, mode, options of Pillow.
+WEBPS = [
+    ("webp_lossy", "RGB", {"quality": 80}),
+    ("webp_lossless", "RGB", {"lossless": True}),
+    ("webp_alpha", "RGBA", {"quality": 80}),
+    ("webp_lossless_alpha", "RGBA", {"lossless": True, "exact": True}),
+]
+
 
 def chunk(name, content):
     checksum = zlib.crc32(name + content)
@@ -65,6 +88,42 @@ def png(kind, bits, transparent):
         parts.append(chunk(b"tRNS", b"\0\7" * CHANNELS[kind]))
     parts += [chunk(b"IDAT", zlib.compress(rows, 9)), chunk(b"IEND", b"")]
     return b"".join(parts)
+
+
+def bmp(bits, masks, header):
+    draw = random.Random(f"{bits} {masks} {header}")
+    height = HEIGHT if bits > 0 else -HEIGHT
+    bits = abs(bits)
+    rows = draw.randbytes((WIDTH * bits + 31) // 32 * 4 * HEIGHT)
+    if header == 12:
+        info = struct.pack("<IHHHH", header, WIDTH, height, 1, bits)
+        palette = draw.randbytes(3 << bits)
+    else:
+        sizes = struct.pack("<IiiHH", header, WIDTH, height, 1, bits)
+        info = sizes + struct.pack("<I20x", 3 if masks else 0)
+        palette = draw.randbytes(4 << bits) if bits <= 8 else b""
+    if masks:
+        info += struct.pack(f"<{len(masks)}I", *masks)
+        info = info.ljust(header, b"\0")
+    begin = 14 + len(info) + len(palette)
+    head = struct.pack("<2sIII", b"BM", begin + len(rows), 0, begin)
+    return head + info + palette + rows
+
+
+def write_others(folder):
+    """Pictures that a codec can make small, and any bytes for the others."""
+    for name, *kind in BMPS:
+        (folder / f"{name}.bmp").write_bytes(bmp(*kind))
+    draw = random.Random("pnm")
+    for name, magic, channels in (("pgm", "P5", 1), ("ppm", "P6", 3)):
+        text = f"{magic}\n# a comment\n{WIDTH} {HEIGHT}\n255\n".encode()
+        rows = draw.randbytes(WIDTH * HEIGHT * channels)
+        (folder / f"{name}.{name}").write_bytes(text + rows)
+    y, x = np.mgrid[:HEIGHT, :WIDTH]
+    rgba = np.stack([15 * x, 20 * y, x * y, 255 - 19 * x], -1).astype(np.uint8)
+    for name, mode, options in WEBPS:
+        image = Image.fromarray(rgba[:, :, : len(mode)])
+        image.save(folder / f"{name}.webp", **options)
 
 
 def image_line(path):
@@ -103,7 +162,9 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     for name, *kind in PNGS:
         (folder / f"{name}.png").write_bytes(png(*kind))
-    images = sorted([*folder.glob("*.jpg"), *folder.glob("*.png")])
+    write_others(folder)
+    endings = (".bmp", ".jpg", ".pgm", ".png", ".ppm", ".webp")
+    images = sorted(p for p in folder.iterdir() if p.suffix in endings)
     clips = sorted(
         [*folder.glob("*.avi"), *folder.glob("*.mp4"), *folder.glob("*.mkv")]
     )

@@ -3,44 +3,65 @@
 #include <jerror.h>
 #include <png.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/jpeg/libjpeg.h"
+#include "lib/media/other_formats.h"
 
 namespace feedrate {
 namespace {
 
 struct Format {
+  bool (*is)(absl::string_view bytes);
+  absl::StatusOr<ImageInfo> (*read_header)(absl::string_view bytes);
+  absl::Status (*decode)(absl::string_view bytes, int height, int width,
+                         uint8_t* rgb);
+};
+
+constexpr Format kFormats[] = {
+    {IsJpeg, ReadJpegHeader, DecodeJpeg}, {IsPng, ReadPngHeader, DecodePng},
+    {IsWebp, ReadWebpHeader, DecodeWebp}, {IsBmp, ReadBmpHeader, DecodeBmp},
+    {IsPnm, ReadPnmHeader, DecodePnm},
+};
+
+constexpr char kRead[] = "JPEG, PNG, WebP, BMP, PGM and PPM are read";
+
+struct OtherFormat {
   absl::string_view begin;
   const char* name;
 };
 
-// Other formats that people keep among their photographs, for the message.
-constexpr Format kOtherFormats[] = {
+// What else people keep among their photographs, for the message.
+constexpr OtherFormat kOtherFormats[] = {
     {"GIF8", "GIF"},
-    {"BM", "BMP"},
     {"II*", "TIFF"},
     {"MM", "TIFF"},
-    {"RIFF", "WebP or another RIFF file"},
+    {"RIFF", "a RIFF file"},
 };
 
-absl::Status NoImage(absl::string_view bytes) {
+absl::StatusOr<Format> FormatOf(absl::string_view bytes) {
+  for (const Format& format : kFormats) {
+    if (format.is(bytes)) return format;
+  }
   if (bytes.empty()) return absl::InvalidArgumentError("the file is empty");
-  for (const Format& format : kOtherFormats) {
+  for (const OtherFormat& format : kOtherFormats) {
     if (absl::StartsWith(bytes, format.begin)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(format.name, ", where JPEG and PNG are read"));
+          absl::StrCat(format.name, ", where ", kRead));
     }
   }
-  return absl::InvalidArgumentError("neither JPEG nor PNG");
+  return absl::InvalidArgumentError(
+      absl::StrCat("is of an unknown format, where ", kRead));
 }
 
 absl::Status CheckDecodable(const ImageInfo& info, bool jpeg) {
@@ -58,20 +79,31 @@ absl::Status CheckDecodable(const ImageInfo& info, bool jpeg) {
 
 }  // namespace
 
+bool IsImageName(absl::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == absl::string_view::npos) return false;
+  const std::string ending = absl::AsciiStrToLower(name.substr(dot + 1));
+  const auto& endings = ImageEndings();
+  return std::find(endings.begin(), endings.end(), ending) != endings.end();
+}
+
+const std::vector<std::string>& ImageEndings() {
+  static const auto* const endings = new std::vector<std::string>{
+      "jpg", "jpeg", "png", "webp", "bmp", "pgm", "ppm"};
+  return *endings;
+}
+
 absl::StatusOr<ImageInfo> ReadImageHeader(absl::string_view bytes) {
-  const bool jpeg = IsJpeg(bytes);
-  if (!jpeg && !IsPng(bytes)) return NoImage(bytes);
-  ASSIGN_OR_RETURN(const ImageInfo info,
-                   jpeg ? ReadJpegHeader(bytes) : ReadPngHeader(bytes));
-  RETURN_IF_ERROR(CheckDecodable(info, jpeg));
+  ASSIGN_OR_RETURN(const Format format, FormatOf(bytes));
+  ASSIGN_OR_RETURN(const ImageInfo info, format.read_header(bytes));
+  RETURN_IF_ERROR(CheckDecodable(info, format.is == IsJpeg));
   return info;
 }
 
 absl::Status DecodeImageInto(absl::string_view bytes, int height, int width,
                              uint8_t* rgb) {
-  if (IsJpeg(bytes)) return DecodeJpeg(bytes, height, width, rgb);
-  if (IsPng(bytes)) return DecodePng(bytes, height, width, rgb);
-  return NoImage(bytes);
+  ASSIGN_OR_RETURN(const Format format, FormatOf(bytes));
+  return format.decode(bytes, height, width, rgb);
 }
 
 absl::StatusOr<Image> DecodeImage(absl::string_view bytes) {

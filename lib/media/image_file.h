@@ -1,5 +1,5 @@
-// Encoded images: JPEG (libjpeg-turbo) and PNG (libpng), told apart by their
-// first bytes, and numpy arrays.
+// Encoded images: JPEG (libjpeg-turbo), PNG (libpng) and those of
+// other_formats.h, told apart by their first bytes, and numpy arrays.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,20 @@
 
 namespace feedrate {
 
+// Endings of the names of images that are read: lower case, no dot.
+const std::vector<std::string>& ImageEndings();
+
+// True if the name has one of these endings, in any case.
+bool IsImageName(absl::string_view name);
+
 // Size and channels of the image that begins with `bytes`, if feedrate can
 // decode it to RGB. OutOfRange when more bytes are needed. Otherwise
 // InvalidArgument with a readable reason: another format, too large.
 absl::StatusOr<ImageInfo> ReadImageHeader(absl::string_view bytes);
 
 // Writes `height` x `width` x 3 bytes, the sizes that ReadImageHeader gave, to
-// `rgb`. See DecodeJpeg and DecodePng for what is rejected. Thread-safe.
+// `rgb`. See DecodeJpeg, DecodePng and other_formats.h for what is rejected.
+// Thread-safe.
 absl::Status DecodeImageInto(absl::string_view bytes, int height, int width,
                              uint8_t* rgb);
 

@@ -28,9 +28,9 @@ uint8_t Expected(int y, int x, int c) {
   return static_cast<uint8_t>(c == 0 ? x * 15 : c == 1 ? y * 20 : x * y);
 }
 
-TEST(ImageFileTest, PngsComeOutExactly) {
+TEST(ImageFileTest, PngsAndBmpsComeOutExactly) {
   for (const char* name :
-       {"rgb.png", "rgba.png", "deep.png", "interlaced.png"}) {
+       {"rgb.png", "rgba.png", "deep.png", "interlaced.png", "other.bmp"}) {
     const absl::StatusOr<Image> image = DecodeImage(Bytes(name));
     ASSERT_TRUE(image.ok()) << name << ": " << image.status();
     ASSERT_EQ(image->height(), kHeight);
@@ -44,8 +44,8 @@ TEST(ImageFileTest, PngsComeOutExactly) {
 }
 
 TEST(ImageFileTest, JpegsAndPalettesComeOutNearly) {
-  for (const char* name :
-       {"photo.jpg", "progressive.jpg", "rotated.jpg", "palette.png"}) {
+  for (const char* name : {"photo.jpg", "progressive.jpg", "rotated.jpg",
+                           "palette.png", "other.webp"}) {
     const absl::StatusOr<Image> image = DecodeImage(Bytes(name));
     ASSERT_TRUE(image.ok()) << name << ": " << image.status();
     // The file asks for a rotation, which is not applied.
@@ -80,7 +80,36 @@ TEST(ImageFileTest, RareKindsAreReadAsByPillow) {
         << words[0];
     ++images;
   }
-  EXPECT_GE(images, 24);
+  EXPECT_GE(images, 40);
+}
+
+TEST(ImageFileTest, OtherFormatsAreRefusedWhereverTheyAreCut) {
+  for (const char* name :
+       {"webp_lossy.webp", "webp_lossless_alpha.webp", "webp_alpha.webp",
+        "bmp_24.bmp", "bmp_4.bmp", "bmp_565.bmp", "bmp_8_os2.bmp", "pgm.pgm"}) {
+    const std::string bytes =
+        ReadFile(std::string("testdata/media/") + name).value();
+    ASSERT_TRUE(DecodeImage(bytes).ok()) << name;
+    EXPECT_TRUE(DecodeImage(bytes + "more").ok()) << name;
+    for (size_t length = 0; length < bytes.size(); ++length) {
+      EXPECT_FALSE(DecodeImage(bytes.substr(0, length)).ok())
+          << name << " " << length;
+    }
+    std::vector<uint8_t> out(14 * 11 * 3);
+    EXPECT_THAT(
+        std::string(DecodeImageInto(bytes, 11, 14, out.data()).message()),
+        HasSubstr("another size"));
+  }
+}
+
+TEST(ImageFileTest, NamesOfImagesHaveTheEndingsOfWhatIsRead) {
+  for (const char* name :
+       {"a.jpg", "b/a.JPEG", "x.tif.png", "a.WebP", "a.bmp", "a.pgm", ".ppm"}) {
+    EXPECT_TRUE(IsImageName(name)) << name;
+  }
+  for (const char* name : {"", "jpg", "a.tif", "a.jpg.txt", "a.npy"}) {
+    EXPECT_FALSE(IsImageName(name)) << name;
+  }
 }
 
 TEST(ImageFileTest, OthersAreRefusedWithAReason) {
@@ -88,8 +117,7 @@ TEST(ImageFileTest, OthersAreRefusedWithAReason) {
     const char* name;
     const char* reason;
   } kCases[] = {
-      {"other.webp", "WebP"},
-      {"other.bmp", "BMP"},
+      {"animated.webp", "is animated; only still images are read"},
       {"truncated.jpg", "Premature end"},
       {"truncated.png", "cut off"},
   };
@@ -101,7 +129,15 @@ TEST(ImageFileTest, OthersAreRefusedWithAReason) {
   EXPECT_THAT(std::string(DecodeImage("").status().message()),
               HasSubstr("empty"));
   EXPECT_THAT(std::string(DecodeImage("words").status().message()),
-              HasSubstr("neither"));
+              HasSubstr("unknown format"));
+  EXPECT_THAT(std::string(DecodeImage("GIF89a").status().message()),
+              HasSubstr("GIF, where JPEG, PNG, WebP, BMP"));
+  std::string bmp = Bytes("other.bmp");
+  bmp[30] = 1;  // The compression.
+  EXPECT_THAT(std::string(DecodeImage(bmp).status().message()),
+              HasSubstr("compressed"));
+  EXPECT_THAT(std::string(DecodeImage("P5 1 1 65535\n12").status().message()),
+              HasSubstr("largest value is 65535"));
 }
 
 TEST(ImageFileTest, ClaimsOfGiganticImagesAreRefused) {
@@ -111,6 +147,13 @@ TEST(ImageFileTest, ClaimsOfGiganticImagesAreRefused) {
               HasSubstr("limit"));
   png[16] = '\xff';
   EXPECT_FALSE(ReadImageHeader(png).ok());
+  std::string bmp = Bytes("other.bmp");
+  bmp[21] = 0x7f;  // The last byte of the width.
+  EXPECT_THAT(std::string(ReadImageHeader(bmp).status().message()),
+              HasSubstr("limit"));
+  EXPECT_THAT(
+      std::string(ReadImageHeader("P6 99999 99999 255\n").status().message()),
+      HasSubstr("limit"));
 }
 
 TEST(ImageFileTest, HeadersOfPngsNeedTheirLength) {

@@ -56,7 +56,7 @@ void ExpectSamePixels(const ImageView& a, const ImageView& b) {
 TEST_F(LoadImagesTest, LoadsBySortedPathAndSaysWhatItSkipped) {
   CopyTestdata("photo.jpg", "b/2.jpg");
   CopyTestdata("truncated.jpg", "b/1.jpg");
-  CopyTestdata("other.webp", "a/other.jpg");
+  CopyTestdata("animated.webp", "a/other.jpg");
   CopyTestdata("rgb.png", "a/x.png");
   Write("a/words.txt", "no image");
   CopyTestdata("progressive.jpg", "c.jpg");

@@ -40,6 +40,7 @@ LIBRARIES = {
     "protobuf": (["protobuf"], "libprotobuf-dev"),
     "simdjson": (["simdjson"], "libsimdjson-dev"),
     "uring": (["liburing"], "liburing-dev"),
+    "webp": (["libwebp"], "libwebp-dev"),
 }
 
 # The same, linked as shared objects: their archives need those of a hundred
