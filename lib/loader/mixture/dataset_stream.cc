@@ -65,6 +65,22 @@ int64_t DatasetStream::left_in_episode() const {
   return static_cast<int64_t>(current_->pairs().size() - next_pair_);
 }
 
+StreamPlace DatasetStream::place() const {
+  if (current_ != nullptr) {
+    return {begun_ - 1, static_cast<int64_t>(next_pair_)};
+  }
+  return {begun_, static_cast<int64_t>(first_pair_)};
+}
+
+absl::Status DatasetStream::StartAt(const StreamPlace& place) {
+  ASSIGN_OR_RETURN(planned_, order_.Skip(place.episode));
+  begun_ = place.episode;
+  first_pair_ = static_cast<size_t>(place.pair);
+  // An earlier pass had a usable episode, or it would have ended there.
+  last_good_pass_ = order_.pass() - 1;
+  return absl::OkStatus();
+}
+
 absl::Status DatasetStream::PassOver(const std::string& place,
                                      const absl::Status& status) {
   const absl::Status named = absl::Status(
@@ -81,6 +97,7 @@ absl::StatusOr<bool> DatasetStream::Settle() {
   if (current_ != nullptr) return true;
   const std::shared_ptr<Opening> first = std::move(line_.front());
   line_.pop_front();
+  ++begun_;
   if (!first->found_.ok()) {
     RETURN_IF_ERROR(PassOver(source_.name, first->found_));
     return false;
@@ -98,7 +115,15 @@ absl::StatusOr<bool> DatasetStream::Settle() {
   }
   last_good_pass_ = std::max(last_good_pass_, pass);
   current_ = *std::move(first->result_);
-  next_pair_ = 0;
+  next_pair_ = first_pair_;
+  first_pair_ = 0;
+  if (next_pair_ >= current_->pairs().size()) {
+    end_ = absl::DataLossError(absl::StrCat(
+        "data set \"", source_.name, "\": ", current_->name(), ": has ",
+        current_->pairs().size(), " pairs, and the interrupted mixture had ",
+        next_pair_, " of them; use the same data"));
+    return end_;
+  }
   return true;
 }
 

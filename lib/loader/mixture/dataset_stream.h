@@ -38,6 +38,13 @@ struct PlannedSample {
   size_t next_pair = 0;
 };
 
+// Where a stream continues: an episode, as its number in the stream with those
+// that cannot be used, and the next pair of it.
+struct StreamPlace {
+  int64_t episode = 0;
+  int64_t pair = 0;
+};
+
 // Samples of one data set. Episodes are queued in their order and opened by any
 // thread, so the samples are the same for any number of threads. All methods
 // but Opening::Run must be called under one lock of the owner.
@@ -51,6 +58,12 @@ class DatasetStream {
                 OnFault on_fault);
 
   const std::string& name() const { return source_.name; }
+
+  // Where the next sample is.
+  StreamPlace place() const;
+  // Continues at a place of the same stream, and opens none of the episodes
+  // before. REQUIRES: nothing was begun.
+  absl::Status StartAt(const StreamPlace& place);
 
   // A queued episode. Call Run once, without the lock; then call Opened with
   // it.
@@ -101,10 +114,12 @@ class DatasetStream {
   EpisodeOrder order_;
   std::deque<std::shared_ptr<Opening>> line_;
   int64_t planned_ = 0;
+  int64_t begun_ = 0;  // Episodes that are or were in use, or were skipped.
   int64_t last_good_pass_ = -1;
   absl::Status end_;
   std::shared_ptr<const Episode> current_;
   size_t next_pair_ = 0;
+  size_t first_pair_ = 0;  // Of the next episode that is put into use.
   int64_t largest_bytes_ = 0;
 };
 

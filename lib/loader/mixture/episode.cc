@@ -409,6 +409,28 @@ absl::StatusOr<EpisodePlace> EpisodeOrder::Next() {
   return place;
 }
 
+absl::StatusOr<int64_t> EpisodeOrder::Skip(int64_t count) {
+  int64_t episodes = 0;
+  bool has_jumped = false;
+  for (int64_t i = 0; i < count; ++i) {
+    const absl::StatusOr<EpisodePlace> place = Next();
+    if (absl::IsFailedPrecondition(place.status())) return place.status();
+    if (pass_ == 0 || has_jumped) {
+      episodes += place.ok() ? 1 : 0;
+      continue;
+    }
+    // The first pass had `i` results, and so have the others.
+    has_jumped = true;
+    const int64_t passes = count / i;
+    pass_ = passes - 1;
+    buffer_.clear();
+    BeginPass();
+    episodes *= passes;
+    i = passes * i - 1;
+  }
+  return episodes;
+}
+
 void KeptFrames::Keep(int step, const uint8_t* frame, size_t bytes) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -117,6 +117,14 @@ class EpisodeOrder {
   // FailedPrecondition: a whole pass had no episode, and none will follow.
   absl::StatusOr<EpisodePlace> Next();
 
+  // Passes over the next `count` results of Next, errors included, and returns
+  // how many of them are episodes. Reads headers of two passes at most: what it
+  // finds in the first tells how many results each pass has. REQUIRES: Next was
+  // not called.
+  absl::StatusOr<int64_t> Skip(int64_t count);
+  // Number of complete passes.
+  int64_t pass() const { return pass_; }
+
   // Unmaps the shards. REQUIRES: their episodes are no longer in use, and Next
   // is not called again.
   void Close() {

@@ -97,6 +97,13 @@ absl::Status MixtureLoader::OpenSources(
     const std::vector<MixtureSource>& sources) {
   const MixtureSpec& spec = options_.spec;
   const bool fail = spec.on_error == "fail";
+  const std::vector<StreamPlace>& places = options_.places;
+  sources_ = sources.size();
+  if (!places.empty() && places.size() != sources_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are ", sources_, " data sets, and ", places.size(),
+                     " were interrupted; use the same data"));
+  }
   std::vector<std::unique_ptr<DatasetStream>> streams;
   for (size_t i = 0; i < sources.size(); ++i) {
     DatasetStreamOptions stream = PlannedStream(spec, options_.seed, i);
@@ -111,8 +118,15 @@ absl::Status MixtureLoader::OpenSources(
         }));
   }
   std::vector<absl::Status> opened(streams.size());
-  ParallelFor(streams.size(), spec.pipeline_interleave,
-              [&](int64_t i) { opened[i] = OpenFirst(streams[i].get()); });
+  ParallelFor(streams.size(), spec.pipeline_interleave, [&](int64_t i) {
+    if (!places.empty() && places[i].episode < 0) {
+      opened[i] =
+          absl::FailedPreconditionError("was left out before the interruption");
+      return;
+    }
+    if (!places.empty()) opened[i] = streams[i]->StartAt(places[i]);
+    if (opened[i].ok()) opened[i] = OpenFirst(streams[i].get());
+  });
   std::vector<double> weights;
   for (size_t i = 0; i < streams.size(); ++i) {
     if (!opened[i].ok()) {
@@ -150,7 +164,23 @@ absl::Status MixtureLoader::OpenFirst(DatasetStream* stream) {
   }
 }
 
+std::vector<StreamPlace> MixtureLoader::CurrentPlaces() const {
+  std::vector<StreamPlace> places(sources_, {-1, 0});
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    places[source_numbers_[i]] = streams_[i]->place();
+  }
+  return places;
+}
+
+std::vector<StreamPlace> MixtureLoader::Places() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  // If nobody has begun the next batch, nothing was taken for it.
+  return places_before_.empty() ? CurrentPlaces()
+                                : places_before_.front().second;
+}
+
 absl::Status MixtureLoader::SkipDone() {
+  if (!options_.places.empty()) return absl::OkStatus();
   for (int64_t i = 0; i < options_.done; ++i) {
     DatasetStream* const stream = streams_[order_->DatasetAt(i)].get();
     RETURN_IF_ERROR(OpenFirst(stream));
@@ -233,6 +263,14 @@ bool MixtureLoader::OpenOne(DatasetStream* stream,
 absl::StatusOr<const MixtureBatch*> MixtureLoader::Next() {
   ASSIGN_OR_RETURN(const LoaderBatch* const batch, ring_.Next());
   if (batch == nullptr) return nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++delivered_;
+    while (!places_before_.empty() &&
+           places_before_.front().first < delivered_) {
+      places_before_.pop_front();
+    }
+  }
   batch_.index = batch->index;
   batch_.size = batch->size;
   batch_.frames = reinterpret_cast<const uint8_t*>(batch->data);
@@ -346,6 +384,9 @@ void MixtureLoader::TakeRun(int dataset, Worker* worker) {
   // waits for the next batch's buffer must not hold up this batch.
   const int64_t batch = options_.spec.batch_size;
   const int64_t batch_end = (next_position_ / batch + 1) * batch;
+  if (next_position_ % batch == 0) {
+    places_before_.emplace_back(next_position_ / batch, CurrentPlaces());
+  }
   const int64_t block_end =
       order_->BlockEnd(options_.done + next_position_) - options_.done;
   const int64_t end = std::min({batch_end, options_.count, block_end});

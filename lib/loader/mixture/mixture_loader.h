@@ -13,9 +13,11 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -53,9 +55,11 @@ struct MixtureOptions {
   // Total number of samples. The last batch may be smaller.
   int64_t count = 0;
   // Samples of an interrupted mixture that were delivered, and come before
-  // these. Their episodes are opened again and nothing is decoded. With
-  // on_error skip, frames that had to be replaced may make a difference.
+  // these. Nothing of them is decoded.
   int64_t done = 0;
+  // What MixtureLoader::Places returned after these samples. Empty: their
+  // episodes are opened again to find out.
+  std::vector<StreamPlace> places;
 };
 
 // `size` samples of two frames each: uint8 NHWC of shape (size, 2, height,
@@ -110,6 +114,11 @@ class MixtureLoader {
   // An error is final.
   absl::StatusOr<const MixtureBatch*> Next();
 
+  // Where each source continues after the batches that Next returned, to
+  // continue there with MixtureOptions::places. Sources that were left out have
+  // an episode below 0.
+  std::vector<StreamPlace> Places() const;
+
   // Ends all threads and closes all files. Idempotent.
   void Stop();
 
@@ -144,6 +153,8 @@ class MixtureLoader {
   // Takes the samples that are done from their streams.
   absl::Status SkipDone();
   void StartThreads();
+  // REQUIRES: mutex_ is held, or no thread runs.
+  std::vector<StreamPlace> CurrentPlaces() const;
 
   // For reading threads.
   void Read();
@@ -190,6 +201,10 @@ class MixtureLoader {
   std::unique_ptr<MixOrder> order_;
   std::vector<bool> requested_;  // By stream.
   int64_t next_position_ = 0;
+  size_t sources_ = 0;
+  int64_t delivered_ = 0;  // Batches.
+  // Places before each batch that is being made or waits, in their order.
+  std::deque<std::pair<int64_t, std::vector<StreamPlace>>> places_before_;
   bool ended_ = false;
   int64_t read_ns_ = 0;
 

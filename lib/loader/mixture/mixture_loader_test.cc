@@ -81,6 +81,35 @@ TEST(MixtureLoaderTest, AnInterruptedMixtureContinues) {
   }
 }
 
+// Also over many passes: three interruptions, and each time another position.
+TEST(MixtureLoaderTest, AnInterruptedMixtureContinuesAtItsPlaces) {
+  const std::vector<MixtureSource> sources = TestMixture();
+  for (const int shuffle_buffer : {1, 3}) {
+    MixtureOptions options = TestOptions(4000);
+    options.spec.shuffle_buffer = shuffle_buffer;
+    options.spec.mix_block_length = 3;
+    options.spec.metadata = "full";
+    const std::vector<TestBatch> whole = Mixed(sources, options).batches;
+    MixtureMemory memory;
+    ASSERT_TRUE(memory.Reserve(options.spec).ok());
+    size_t at = 0;
+    for (const size_t batches : {1, 11, 207}) {
+      auto loader = MixtureLoader::Start(sources, options, &memory);
+      ASSERT_TRUE(loader.ok()) << loader.status();
+      for (size_t i = 0; i < batches; ++i) ASSERT_TRUE((*loader)->Next().ok());
+      at += batches;
+      options.places = (*loader)->Places();
+      options.done = static_cast<int64_t>(at) * 8;
+      options.count = 4000 - options.done;
+      EXPECT_TRUE(Mixed(sources, options).batches ==
+                  std::vector<TestBatch>(whole.begin() + at, whole.end()))
+          << at;
+    }
+    options.places.pop_back();
+    EXPECT_FALSE(MixtureLoader::Start(sources, options, &memory).ok());
+  }
+}
+
 TEST(MixtureLoaderTest, MetadataChangesNoFrame) {
   const std::vector<MixtureSource> sources = TestMixture();
   MixtureOptions options = TestOptions(64);
