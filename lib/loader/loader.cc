@@ -210,6 +210,7 @@ void Epoch::Stop() {
   if (stopped_) return;
   stopped_ = true;
   ring_.End(absl::OkStatus());
+  const CancelledReads cancelled(loader_->source());
   if (reads_ != nullptr) reads_->Stop();
   if (copier_.joinable()) {
     free_slots_->Close();

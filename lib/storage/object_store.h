@@ -78,6 +78,11 @@ class ObjectStore {
   // The same, but waits. Must not be called from a `done` callback.
   absl::Status Read(const ReadRequest& request);
 
+  // While it is set, reads end with CANCELLED: those under way, which drop
+  // their connections, and those that are started. For whoever waits for a read
+  // and no longer needs it.
+  virtual void SetCancelled(bool cancelled) {}
+
   virtual TransferCounts counts() const = 0;
 };
 
@@ -134,6 +139,9 @@ struct StoreOptions {
   // Replaces the cloud's own address, for example "http://127.0.0.1:9000".
   // Defaults to AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or STORAGE_EMULATOR_HOST.
   std::string endpoint;
+  // Other hosts of the store, to which it may redirect reads and uploads:
+  // "10.0.0.*,*.store.example:8081".
+  std::string redirect_hosts;
   // Sends no credentials, even if there are some.
   bool anonymous = false;
   // Certificates to trust. Defaults to AWS_CA_BUNDLE, CURL_CA_BUNDLE,

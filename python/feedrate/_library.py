@@ -6,11 +6,13 @@ Python, and one library serves every version of it.
 
 from __future__ import annotations
 
+import concurrent.futures
 import ctypes
 import functools
 import os
 import pathlib
-from typing import NoReturn
+import threading
+from typing import Any, NoReturn
 
 ABI = 2
 LIBRARY = "libfeedrate_loader.so"
@@ -168,6 +170,55 @@ def message() -> str:
 def fail(code: int) -> NoReturn:
     """Raises what fits the last error."""
     raise _ERRORS.get(code, RuntimeError)(f"feedrate.Loader: {message()}")
+
+
+def open_loader(
+    settings: list[str],
+    files: list[str],
+    array: Array | None,
+    pinning: Pinning | None,
+) -> ctypes.c_void_p:
+    handle = ctypes.c_void_p()
+    code = load().feedrate_open(
+        texts(settings),
+        len(settings),
+        texts(files),
+        len(files),
+        array,
+        pinning,
+        ctypes.byref(handle),
+    )
+    if code != 0:
+        fail(code)
+    return handle
+
+
+def open_loader_apart(*arguments: Any) -> ctypes.c_void_p:
+    """open_loader on a thread of its own, for what may wait for a server:
+    Python hears Ctrl-C only between two calls of C."""
+    opened: concurrent.futures.Future[ctypes.c_void_p]
+    opened = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            opened.set_result(open_loader(*arguments))
+        except BaseException as error:
+            opened.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        concurrent.futures.wait([opened])
+    except BaseException:
+        # Nobody will have it.
+        opened.add_done_callback(
+            lambda late: late.exception() or close_loader(late.result())
+        )
+        raise
+    return opened.result()
+
+
+def close_loader(handle: ctypes.c_void_p) -> None:
+    load().feedrate_close(handle)
 
 
 def texts(values: list[str]) -> ctypes.Array[ctypes.c_char_p]:

@@ -52,9 +52,9 @@ class Loader:
         ``loader.names``; or a function that makes the number of a name. Without
         it: the ``.cls`` members of shards, else the number of the item's folder
         among all folders directly below the source, else -1.
-      workers: threads; 0 makes batches in the thread that asks, or leaves
-        all to the GPU's decoders. Default: one per CPU that this process may
-        use, and with a GPU four fewer.
+      workers: threads; 0 makes batches in the thread that asks (of a store:
+        in one other), or leaves all to the GPU's decoders. Default: one per
+        CPU that this process may use, and with a GPU four fewer.
       prefetch: batches that are made ahead.
       shuffle: a new order in each epoch.
       seed: of order and augmentation.
@@ -84,8 +84,8 @@ class Loader:
         cannot be used, see ``loader.skipped``. ``fail``: RuntimeError.
       cache_dir, cache_bytes: a local cache of what addresses deliver, and how
         large it may become.
-      endpoint, anonymous, connections: how a store is reached; see
-        docs/storage.md.
+      endpoint, redirect_hosts, anonymous, connections: how a store is
+        reached; see docs/storage.md.
 
     Raises:
       ValueError: names the argument that is not possible.
@@ -123,6 +123,7 @@ class Loader:
         cache_dir: str | os.PathLike[str] | None = None,
         cache_bytes: int | None = None,
         endpoint: str | None = None,
+        redirect_hosts: str | None = None,
         anonymous: bool = False,
         connections: int | None = None,
     ) -> None:
@@ -190,6 +191,7 @@ class Loader:
             cache_folder=cache_dir,
             cache_bytes=cache_bytes,
             endpoint=endpoint,
+            redirect_hosts=redirect_hosts,
             anonymous="true" if anonymous else None,
             connections=connections,
         )
@@ -347,19 +349,9 @@ class Loader:
             *self._settings,
             f"configs={_library.configs() if steps else ''}",
         ]
-        handle = ctypes.c_void_p()
-        code = self._library.feedrate_open(
-            _library.texts(settings),
-            len(settings),
-            _library.texts(files),
-            len(files),
-            view,
-            self._pinning,
-            ctypes.byref(handle),
-        )
-        if code != 0:
-            _library.fail(code)
-        self._handle = handle
+        waits = self._kind == "store"
+        opens = _library.open_loader_apart if waits else _library.open_loader
+        self._handle = handle = opens(settings, files, view, self._pinning)
         self._closer = weakref.finalize(
             self, _close, self._library, handle, self._pid, array
         )

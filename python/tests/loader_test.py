@@ -1,6 +1,7 @@
 """feedrate.Loader with numpy: sources, labels, order, resuming, errors."""
 
 import collections
+import contextlib
 import itertools
 import json
 import os
@@ -10,7 +11,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
+import urllib.request
 import warnings
 
 import cases  # Puts feedrate on the path.
@@ -345,6 +348,43 @@ class SourceTest(cases.Case):
             )
         self.check(self.loader(f"file://{self.images}", **cache))
         self.assertTrue(any(cache["cache_dir"].rglob("*")))
+
+    def test_a_silent_store_holds_nobody(self):
+        python = os.environ["STORAGE_PYTHON"]
+        cache = {"cache_dir": self.folder / "cache"}
+        with cases.store(python, self.images) as port:
+            endpoint = f"http://127.0.0.1:{port}"
+            arguments = {"endpoint": endpoint, "anonymous": True}
+
+            def answer_after(milliseconds):
+                address = f"{endpoint}/_set?delay_ms={milliseconds}"
+                urllib.request.urlopen(address).close()
+
+            for more in ({}, cache, {**cache, "workers": 0}):
+                answer_after(0)
+                loader = self.loader("s3://public/", **arguments, **more)
+                answer_after(3600e3)
+                with self.interrupted():
+                    next(iter(loader))
+                begin = time.monotonic()
+                loader.close()
+                self.assertLess(time.monotonic() - begin, 5)
+            with self.interrupted():
+                self.loader("s3://public/", **arguments)
+
+    @contextlib.contextmanager
+    def interrupted(self):
+        """Ctrl-C after half a second ends the block soon."""
+        main = threading.main_thread().ident
+        late = threading.Timer(
+            0.5, lambda: signal.pthread_kill(main, signal.SIGINT)
+        )
+        begin = time.monotonic()
+        late.start()
+        with self.assertRaises(KeyboardInterrupt):
+            yield
+        # A second more is what it may take; the rest is a busy machine.
+        self.assertLess(time.monotonic() - begin, 6)
 
     def test_recipes_by_name_and_as_lists(self):
         source = cases.noisy(20)

@@ -161,7 +161,8 @@ absl::Status ChunkMaker::OpenUsable(const GpuChunk& chunk, int i) {
   for (int64_t k = 0; k < tries; ++k) {
     const int64_t at = (item + k) % count;
     const absl::Status opened = Open(at, chunk, &samples_[i]);
-    if (opened.ok()) return opened;
+    // Cancelled: the epoch has ended.
+    if (opened.ok() || absl::IsCancelled(opened)) return opened;
     const std::string name = context_.source.name(at);
     // Lack of memory is not a fault of the file.
     if (!context_.skip_faults || absl::IsResourceExhausted(opened)) {

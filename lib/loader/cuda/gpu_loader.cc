@@ -124,6 +124,7 @@ class GpuEpoch : public BatchStream {
            const ChunkContext& context, EpochPlan plan, const LoaderSpec& spec,
            int device, Slots* slots)
       : plan_(std::move(plan)),
+        source_(context.source),
         recipe_(context.recipe),
         batch_size_(spec.batch_size),
         shape_(context.recipe.shape()),
@@ -184,6 +185,7 @@ class GpuEpoch : public BatchStream {
   // Ends it early: there are no more batches.
   void Join() {
     queue_.Fail(absl::OkStatus());
+    const CancelledReads cancelled(source_);
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -245,6 +247,7 @@ class GpuEpoch : public BatchStream {
                queue_.Take(maker->chunk(), maker->end())) {
       const absl::Status made =
           maker->Make(ChunkOf(*piece), &faults_, items_[piece->slot].data());
+      if (absl::IsCancelled(made)) return;  // By Join.
       if (!made.ok()) return queue_.Fail(made);
       queue_.Done(*piece);
     }
@@ -265,6 +268,7 @@ class GpuEpoch : public BatchStream {
   }
 
   const EpochPlan plan_;
+  const Source& source_;
   const GpuRecipe& recipe_;
   const int64_t batch_size_;
   const SampleShape shape_;

@@ -171,6 +171,10 @@ absl::Status Open(Settings settings, const std::vector<std::string>& files,
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    OpenSource(&settings, files, std::move(given)));
+  // A caller that waits for a store itself could not be interrupted.
+  if (source->remote() != nullptr && gpu.device < 0) {
+    opened->options.workers = std::max(1, opened->options.workers);
+  }
   ASSIGN_OR_RETURN(opened->engine, MakeEngine(std::move(source),
                                               opened->options, gpu, pinning));
   *loader = opened.release();

@@ -53,7 +53,8 @@ class ReadAhead {
   virtual void Release(int64_t position) = 0;
 
   // Ends all waits, including those of workers. All threads have ended when it
-  // returns.
+  // returns. Who may wait for a store holds CancelledReads during the call, and
+  // until workers that read for themselves have ended.
   virtual void Stop() = 0;
 
   // Call after Stop.

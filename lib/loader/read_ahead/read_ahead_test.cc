@@ -228,9 +228,10 @@ class SlowStore final : public ObjectStore {
     const auto delay = std::chrono::milliseconds(1 + random_() % 4);
     threads_.emplace_back([this, request, done, delay] {
       std::this_thread::sleep_for(delay);
-      WaitForLeave();
       absl::Status status;
-      if (request.name == "bad") {
+      if (!WaitForLeave()) {
+        status = absl::CancelledError("cancelled");
+      } else if (request.name == "bad") {
         status = absl::UnavailableError("503 for ever");
       } else {
         const std::string bytes = BytesAt(request.offset, request.bytes);
@@ -239,6 +240,11 @@ class SlowStore final : public ObjectStore {
       --under_way_;
       done(status);
     });
+  }
+  void SetCancelled(bool cancelled) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    cancelled_ = cancelled;
+    changed_.notify_all();
   }
   TransferCounts counts() const override { return {}; }
 
@@ -255,18 +261,21 @@ class SlowStore final : public ObjectStore {
   }
 
  private:
-  void WaitForLeave() {
+  // False if the read was cancelled.
+  bool WaitForLeave() {
     std::unique_lock<std::mutex> lock(mutex_);
     // Only a hang takes this long.
     EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(120), [this] {
-      return requests_.size() >= hold_until_;
+      return cancelled_ || requests_.size() >= hold_until_;
     }));
+    return !cancelled_;
   }
 
   const std::string url_ = "slow://store";
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   size_t hold_until_ = 0;
+  bool cancelled_ = false;
   std::mt19937 random_;
   std::vector<ReadRequest> requests_;
   std::atomic<int64_t> under_way_{0};
@@ -404,6 +413,34 @@ TEST(ReadAheadRemoteTest, StopsWithoutWaitingForAnswers) {
   (*reads)->Stop();
   worker.join();
   *reads = nullptr;  // Late responses are dropped.
+}
+
+// Workers and threads that wait for a request of their own.
+TEST(ReadAheadRemoteTest, CancelledReadsEndEveryWait) {
+  for (const ReadMethod method : {ReadMethod::kInline, ReadMethod::kThreads}) {
+    Fixture f(Items(20, false));
+    f.store->HoldUntil(1000);
+    const ItemOrder order(0, f.size, f.size, false, 0, 0);
+    ReadAheadOptions options;
+    options.method = method;
+    auto reads = StartReadAhead(options, *f.source, order);
+    ASSERT_TRUE(reads.ok()) << reads.status();
+    std::thread worker([&] {
+      ReadBuffer own;
+      EXPECT_EQ((*reads)->Take(0, &own).status().code(),
+                absl::StatusCode::kCancelled);
+    });
+    while (f.store->requests().empty()) std::this_thread::yield();
+    {
+      const CancelledReads cancelled(*f.source);
+      (*reads)->Stop();
+      worker.join();
+    }
+    *reads = nullptr;
+    f.store->HoldUntil(0);
+    ReadBuffer own;
+    EXPECT_TRUE(f.source->Read(3, &own).ok()) << "it can be read again";
+  }
 }
 
 TEST(ReadAheadRemoteTest, FilesAreNotReadByRequests) {

@@ -61,6 +61,9 @@ class RemoteSource final : public Source {
   absl::StatusOr<absl::string_view> Read(int64_t item,
                                          ReadBuffer* buffer) const override;
   const RemoteSource* remote() const override { return this; }
+  void SetCancelled(bool cancelled) const override {
+    store_.store->SetCancelled(cancelled);
+  }
 
   // True if reading the item needs no request.
   bool IsNear(int64_t item) const;

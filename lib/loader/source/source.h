@@ -114,6 +114,24 @@ class Source {
                                                  ReadBuffer* buffer) const {
     return absl::UnimplementedError("no bytes to read");
   }
+  // While it is set, reads from a store end with CANCELLED: those under way and
+  // those that begin. Reads of local files end by themselves.
+  virtual void SetCancelled(bool cancelled) const {}
+};
+
+// Ends the reads of a source as long as it exists, so that a thread that waits
+// for a store that does not answer can be joined.
+class CancelledReads {
+ public:
+  explicit CancelledReads(const Source& source) : source_(source) {
+    source_.SetCancelled(true);
+  }
+  ~CancelledReads() { source_.SetCancelled(false); }
+  CancelledReads(const CancelledReads&) = delete;
+  CancelledReads& operator=(const CancelledReads&) = delete;
+
+ private:
+  const Source& source_;
 };
 
 // Local files, one per item: images or numpy arrays.

@@ -57,6 +57,7 @@ CachedStore::CachedStore(std::unique_ptr<ObjectStore> store,
 }
 
 CachedStore::~CachedStore() {
+  store_->SetCancelled(true);
   {
     std::unique_lock<std::mutex> lock(mutex_);
     // The store calls back into this object.

@@ -39,6 +39,7 @@ class CachedStore final : public ObjectStore {
  public:
   CachedStore(std::unique_ptr<ObjectStore> store,
               std::unique_ptr<CacheDir> cache);
+  // Ends all reads with CANCELLED.
   ~CachedStore() override;
 
   const std::string& url() const override { return store_->url(); }
@@ -56,6 +57,9 @@ class CachedStore final : public ObjectStore {
   // of the block.
   void StartBlockRead(const ReadRequest& request, const CacheBlock& block,
                       std::function<void(absl::Status)> done);
+  void SetCancelled(bool cancelled) override {
+    store_->SetCancelled(cancelled);
+  }
   // Counts of the underlying store.
   TransferCounts counts() const override { return store_->counts(); }
 

@@ -411,6 +411,52 @@ TEST_F(CachedStoreTest, ACorruptEntryIsReadAgain) {
   EXPECT_EQ(FarReads(), 3);
 }
 
+// A store whose server takes requests and says nothing.
+class SilentStore final : public ObjectStore {
+ public:
+  const std::string& url() const override { return url_; }
+  absl::StatusOr<std::vector<ObjectInfo>> List() override {
+    return absl::UnavailableError("silence");
+  }
+  absl::StatusOr<ObjectInfo> Stat(const std::string&) override {
+    return absl::UnavailableError("silence");
+  }
+  void StartRead(const ReadRequest&,
+                 std::function<void(absl::Status)> done) override {
+    waiting_.push_back(std::move(done));
+  }
+  void SetCancelled(bool cancelled) override {
+    for (const auto& done : waiting_) done(absl::CancelledError("cancelled"));
+    waiting_.clear();
+  }
+  TransferCounts counts() const override { return {}; }
+
+ private:
+  const std::string url_ = "silent://store";
+  std::vector<std::function<void(absl::Status)>> waiting_;
+};
+
+TEST_F(CachedStoreTest, ClosingEndsReadsOfASilentStore) {
+  std::vector<absl::Status> ended(2);
+  auto cache = CacheDir::Open(options_);
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  store_ = std::make_unique<CachedStore>(std::make_unique<SilentStore>(),
+                                         *std::move(cache));
+  std::string out(10, '\0');
+  for (size_t i = 0; i < ended.size(); ++i) {
+    ReadRequest request;
+    request.name = "x";  // The second read waits for the first.
+    request.bytes = 10;
+    request.out = out.data();
+    store_->StartRead(request,
+                      [&, i](absl::Status status) { ended[i] = status; });
+  }
+  store_ = nullptr;
+  for (const absl::Status& status : ended) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  }
+}
+
 TEST_F(CachedStoreTest, ErrorsAreNotKept) {
   ReadRequest request;
   char byte;

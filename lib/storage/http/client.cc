@@ -361,6 +361,15 @@ void BlockSignals() {
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
 }
 
+// Without it, libcurl waits until the system has looked up the host's name.
+void AbandonLookup(CURL* easy) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#else
+  static_cast<void>(easy);
+#endif
+}
+
 // Statuses are always moved: the receiver must not share one with this thread.
 absl::Status WithAttempts(absl::Status status, int attempts) {
   if (status.ok() || attempts < 2) return status;
@@ -396,6 +405,14 @@ void HttpClient::Start(std::unique_ptr<HttpExchange> exchange) {
   curl_multi_wakeup(multi_);
 }
 
+void HttpClient::SetCancelled(bool cancelled) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    cancelled_ = cancelled;
+  }
+  curl_multi_wakeup(multi_);
+}
+
 HttpCounts HttpClient::counts() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   HttpCounts counts = counts_;
@@ -405,7 +422,8 @@ HttpCounts HttpClient::counts() const {
 
 void HttpClient::Run() {
   BlockSignals();
-  while (TakeInbox()) {
+  for (Order order; (order = TakeInbox()) != Order::kStop;) {
+    if (order == Order::kCancel) CancelAll();
     StartWaiting();
     int still_running = 0;
     curl_multi_perform(multi_, &still_running);
@@ -418,14 +436,14 @@ void HttpClient::Run() {
   CancelAll();
 }
 
-// Returns false when it is time to stop.
-bool HttpClient::TakeInbox() {
+HttpClient::Order HttpClient::TakeInbox() {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (std::unique_ptr<HttpExchange>& exchange : inbox_) {
     ready_.push_back({std::move(exchange), 0});
   }
   inbox_.clear();
-  return !stopping_;
+  if (stopping_) return Order::kStop;
+  return cancelled_ ? Order::kCancel : Order::kWork;
 }
 
 void HttpClient::StartWaiting() {
@@ -549,10 +567,9 @@ void HttpClient::EndAttempt(Running running, absl::Status status) {
 }
 
 void HttpClient::CancelAll() {
-  const auto cancelled = [] {
-    return absl::CancelledError("cancelled: the store was closed");
-  };
+  const auto cancelled = [] { return absl::CancelledError("cancelled"); };
   for (auto& [easy, running] : running_) {
+    AbandonLookup(easy);
     curl_multi_remove_handle(multi_, easy);
     running.work.exchange->Done(cancelled());
   }

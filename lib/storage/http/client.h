@@ -82,6 +82,10 @@ class HttpClient {
   // Returns immediately. The exchange is destroyed after its Done.
   void Start(std::unique_ptr<HttpExchange> exchange);
 
+  // While it is set, every exchange, also one that is started, ends with
+  // CANCELLED at once: connections are dropped, nothing is waited for.
+  void SetCancelled(bool cancelled);
+
   HttpCounts counts() const;
 
  private:
@@ -98,8 +102,10 @@ class HttpClient {
     int redirects = 0;     // Followed in this attempt.
   };
 
+  enum class Order { kWork, kCancel, kStop };
+
   void Run();
-  bool TakeInbox();
+  Order TakeInbox();
   void StartWaiting();
   void StartAttempt(Waiting work);
   void Send(HttpRequest request, Waiting work, int redirects);
@@ -116,6 +122,7 @@ class HttpClient {
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<HttpExchange>> inbox_;
   bool stopping_ = false;
+  bool cancelled_ = false;
   HttpCounts counts_;
   double busy_since_s_ = -1;  // Negative when idle.
 

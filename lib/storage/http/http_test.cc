@@ -369,6 +369,40 @@ TEST(HttpClientTest, ClosingEndsWhatRuns) {
   }
 }
 
+// What runs, what waits for a connection or for its next attempt, and what
+// comes then.
+TEST(HttpClientTest, CancellingEndsEverythingUntilItIsTakenBack) {
+  std::atomic<bool> silent{true};
+  TinyServer server([&](const std::string& head) -> TinyAnswer {
+    if (absl::StartsWith(head, "GET /later")) {
+      return {
+          "HTTP/1.1 503 X\r\nRetry-After: 1000\r\nContent-Length: 0\r\n"
+          "\r\n",
+          false, false};
+    }
+    if (silent) return {"", false, /*stall=*/true};
+    return TinyOk("");
+  });
+  HttpClientOptions options = Options();
+  options.connections = 2;
+  options.retry.longest_wait_s = 1000;
+  HttpClient client(options);
+  Outcomes outcomes(6);
+  for (int i = 0; i < 5; ++i) {
+    client.Start(std::make_unique<TestExchange>(
+        server.url() + (i == 0 ? "/later" : "/"), i, &outcomes));
+  }
+  while (client.counts().requests < 3) std::this_thread::yield();
+  client.SetCancelled(true);
+  client.Start(std::make_unique<TestExchange>(server.url(), 5, &outcomes));
+  for (const Outcome& outcome : outcomes.Wait()) {
+    EXPECT_EQ(outcome.status.code(), absl::StatusCode::kCancelled);
+  }
+  client.SetCancelled(false);
+  silent = false;
+  EXPECT_EQ(GetOne(&client, server.url()).status, absl::OkStatus());
+}
+
 TEST(HttpClientTest, NothingButTheWebIsRead) {
   HttpClient client(Options());
   EXPECT_EQ(GetOne(&client, "file:///etc/hostname").status.code(),

@@ -167,7 +167,7 @@ void RemoteRead::AskForPartSums(std::shared_ptr<std::vector<PartSum>> sums,
     if (status.ok() && *next > last) {
       return self->AskForPartSums(sums, *next);
     }
-    if (IsTransient(status)) {
+    if (IsTransient(status) || absl::IsCancelled(status)) {
       self->status_ = status;
       return self->Finish();
     }

@@ -81,6 +81,10 @@ class RemoteStore : public ObjectStore {
     StartRemoteRead(&context_, request, std::move(done));
   }
 
+  void SetCancelled(bool cancelled) override {
+    client_.SetCancelled(cancelled);
+  }
+
   TransferCounts counts() const override {
     const HttpCounts http = client_.counts();
     TransferCounts counts;
