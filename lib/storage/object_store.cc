@@ -99,8 +99,10 @@ bool SetField(const std::string& name, const std::string& value,
   StoreOptions& options = spec->options;
   if (name == "url") spec->url = value;
   if (name == "endpoint") options.endpoint = value;
+  if (name == "redirect_hosts") options.redirect_hosts = value;
   if (name == "cache_folder") spec->cache_folder = value;
-  if (name == "url" || name == "endpoint" || name == "cache_folder") {
+  if (name == "url" || name == "endpoint" || name == "redirect_hosts" ||
+      name == "cache_folder") {
     return true;
   }
   if (name == "anonymous") return absl::SimpleAtob(value, &options.anonymous);
@@ -130,6 +132,7 @@ bool SetField(const std::string& name, const std::string& value,
 std::map<std::string, std::string> PrintStoreSpec(const StoreSpec& spec) {
   return {{"url", spec.url},
           {"endpoint", spec.options.endpoint},
+          {"redirect_hosts", spec.options.redirect_hosts},
           {"anonymous", spec.options.anonymous ? "true" : "false"},
           {"connections", absl::StrCat(spec.options.connections)},
           {"range_bytes", absl::StrCat(spec.options.range_bytes)},

@@ -176,6 +176,7 @@ TEST(StoreSpecTest, ReadsWhatItPrints) {
   spec.options.retries = 0;
   spec.options.timeout_s = 1.5;
   spec.options.endpoint = "http://127.0.0.1:9000";
+  spec.options.redirect_hosts = "10.0.0.*";
   spec.options.anonymous = true;
   spec.cache_folder = "/cache";
   spec.cache_bytes = int64_t{1} << 40;

@@ -45,6 +45,7 @@ DEFINE_double(timeout_s, 30,
               "a request that receives no data for this long has failed");
 DEFINE_string(endpoint, "",
               "address of a store that is not the cloud provider's own");
+DEFINE_string(redirect_hosts, "", "HOSTS: other hosts of the store");
 DEFINE_bool(anonymous, false, "send no credentials");
 DEFINE_int32(slices, 1,
              "read each object as this many ranges, without verification");
@@ -224,6 +225,7 @@ absl::Status Run(const std::string& url,
   options.retries = FLAGS_retries;
   options.timeout_s = FLAGS_timeout_s;
   options.endpoint = FLAGS_endpoint;
+  options.redirect_hosts = FLAGS_redirect_hosts;
   options.anonymous = FLAGS_anonymous;
   ASSIGN_OR_RETURN(const auto store, OpenObjectStore(url, options));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> infos,

@@ -140,6 +140,10 @@ DEFINE_string(range_bytes, "8M",
 DEFINE_string(endpoint, "",
               "URL: address of a store that is not the cloud provider's own, "
               "such as http://127.0.0.1:9000");
+DEFINE_string(redirect_hosts, "",
+              "HOSTS: other hosts of the store, to which it may redirect, such "
+              "as 10.0.0.*,*.store.example:8081 (AIStore needs it); default: "
+              "none but the endpoint's own");
 DEFINE_bool(anonymous, false, "send no credentials, even if there are some");
 DEFINE_int32(store_retries, 6, "N: how often to retry a failed request");
 DEFINE_double(
@@ -170,6 +174,7 @@ absl::StatusOr<StoreSpec> StoreSpecFromFlags() {
   spec.options.retries = FLAGS_store_retries;
   spec.options.timeout_s = FLAGS_store_timeout;
   spec.options.endpoint = FLAGS_endpoint;
+  spec.options.redirect_hosts = FLAGS_redirect_hosts;
   spec.options.anonymous = FLAGS_anonymous;
   return spec;
 }

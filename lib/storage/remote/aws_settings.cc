@@ -172,6 +172,7 @@ absl::StatusOr<AwsSettings> FindAwsSettings(const StoreOptions& options,
   const std::string style = Get(profile, "s3.addressing_style");
   settings.path_style =
       style == "path" || (style != "virtual" && !settings.endpoint.empty());
+  settings.redirect_hosts = options.redirect_hosts;
   return settings;
 }
 

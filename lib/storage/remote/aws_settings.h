@@ -27,6 +27,7 @@ struct AwsSettings {
   std::string endpoint;  // "http://host:port"; empty for Amazon's own.
   // Whether the bucket's name goes into the path instead of before the host.
   bool path_style = false;
+  std::string redirect_hosts;  // See StoreOptions.
 };
 
 // The options take precedence over AWS_* variables, and these over the profile

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <fstream>
 #include <map>
+#include <tuple>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -533,6 +535,33 @@ TEST_F(GcsDialectTest, SendsTheTokenOnlyWhereNobodyElseReadsIt) {
     EXPECT_FALSE(New("gs://data")->RangeRequest("k", "", 0, 1).ok());
     options_.anonymous = true;
     EXPECT_TRUE(New("gs://data")->StatRequest("k").ok()) << endpoint;
+  }
+}
+
+// The bytes of an upload go to the server that the user named.
+TEST_F(GcsDialectTest, AnUploadStaysWithItsServer) {
+  for (const auto& [endpoint, address, is_taken] :
+       std::vector<std::tuple<std::string, std::string, bool>>{
+           {"", "https://storage.googleapis.com/upload?upload_id=1", true},
+           {"", "https://www.googleapis.com/upload?upload_id=1", true},
+           {"", "http://storage.googleapis.com/upload", false},
+           {"", "https://evil.example/upload", false},
+           {"", "https://googleapis.com.evil/upload", false},
+           {"", "https://storage.googleapis.com:8/upload", false},
+           {"", "file:///etc/passwd", false},
+           {"http://h:9", "http://h:9/upload?upload_id=1", true},
+           {"http://h:9", "/upload?upload_id=1", true},
+           {"http://h:9", "http://h:8/upload", false},
+           {"http://h:9", "http://169.254.169.254/upload", false},
+           {"http://h:9", "http://10.1.2.3:7/upload", true},
+       }) {
+    options_.endpoint = endpoint;
+    options_.redirect_hosts = "10.1.2.3";
+    const auto dialect = New("gs://b/set");
+    HttpResponse response;
+    response.headers.Add("location", address);
+    const auto id = dialect->uploads()->ParseStart(response, "");
+    EXPECT_EQ(id.ok(), is_taken) << endpoint << " " << address;
   }
 }
 

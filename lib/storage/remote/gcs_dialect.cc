@@ -17,6 +17,7 @@
 #include "lib/storage/checksum.h"
 #include "lib/storage/http/url.h"
 #include "lib/storage/remote/credentials.h"
+#include "lib/storage/remote/redirect.h"
 #include "simdjson.h"
 
 namespace feedrate {
@@ -117,9 +118,11 @@ constexpr char kFields[] =
 class GcsDialect : public BucketDialect, public UploadDialect {
  public:
   GcsDialect(std::unique_ptr<BucketPath> path, const std::string& endpoint,
+             std::vector<std::string> hosts,
              std::unique_ptr<CredentialCache> token)
       : BucketDialect(std::move(path)),
         endpoint_(endpoint),
+        hosts_(std::move(hosts)),
         place_(absl::StrCat("/storage/v1/b/",
                             PercentEncode(this->path().bucket()), "/o")),
         objects_(absl::StrCat(endpoint_, place_)),
@@ -208,8 +211,11 @@ class GcsDialect : public BucketDialect, public UploadDialect {
   absl::StatusOr<std::string> ParseStart(const HttpResponse& response,
                                          const std::string&) override {
     const std::string& address = response.headers.Get("location");
-    if (!address.empty()) return address;
-    return absl::DataLossError("the server starts no upload");
+    if (address.empty()) {
+      return absl::DataLossError("the server starts no upload");
+    }
+    ASSIGN_OR_RETURN(const Url named, ParseUrl(endpoint_));
+    return CheckUploadAddress(named, address, hosts_);
   }
   absl::StatusOr<HttpRequest> PartRequest(const std::string&,
                                           const std::string& id,
@@ -338,7 +344,8 @@ class GcsDialect : public BucketDialect, public UploadDialect {
   }
 
   const std::string endpoint_;
-  const std::string place_;  // Of the bucket's objects.
+  const std::vector<std::string> hosts_;  // Allowed for uploads.
+  const std::string place_;               // Of the bucket's objects.
   const std::string objects_;
   const bool private_;
   const std::unique_ptr<CredentialCache> token_;  // Null for anonymous access.
@@ -360,8 +367,10 @@ absl::StatusOr<std::unique_ptr<Dialect>> NewGcsDialect(
     token = std::make_unique<CredentialCache>(
         FindGoogleToken(options, variables, now), now);
   }
+  ASSIGN_OR_RETURN(std::vector<std::string> hosts,
+                   ParseRedirectHosts(options.redirect_hosts));
   return std::make_unique<GcsDialect>(std::move(path), endpoint,
-                                      std::move(token));
+                                      std::move(hosts), std::move(token));
 }
 
 }  // namespace feedrate

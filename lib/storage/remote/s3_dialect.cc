@@ -17,6 +17,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
 #include "lib/storage/checksum.h"
+#include "lib/storage/remote/redirect.h"
 
 namespace feedrate {
 namespace {
@@ -255,47 +256,21 @@ std::string HostHeader(const Url& url) {
   return std::string(host);
 }
 
-// Where a store sends the client: the address in `location`, encoded as
-// signatures want it. The signature for it is of no use to another host. A
-// redirect from https to http is refused.
-absl::StatusOr<Url> RedirectTarget(const Url& from,
-                                   const std::string& location) {
-  const bool is_path =
-      absl::StartsWith(location, "/") && !absl::StartsWith(location, "//");
-  absl::StatusOr<Url> to =
-      ParseUrl(is_path ? absl::StrCat(from.scheme, "://", from.host, location)
-                       : location);
-  if (!to.ok() || (to->scheme != "http" && to->scheme != "https")) {
-    return absl::FailedPreconditionError(
-        "the server redirects to something that is not a web address");
-  }
-  if (from.scheme == "https" && to->scheme != "https") {
-    return absl::FailedPreconditionError(
-        "the server redirects from https to an address that is not, which is "
-        "not followed; if you trust the network, name that address yourself");
-  }
-  to->path = PercentEncode(PercentDecode(to->path), /*keep_slash=*/true);
-  if (to->path.empty()) to->path = "/";
-  UrlQuery query;
-  for (const absl::string_view pair :
-       absl::StrSplit(to->query, '&', absl::SkipEmpty())) {
-    const size_t equals = std::min(pair.find('='), pair.size());
-    query.emplace_back(
-        PercentDecode(pair.substr(0, equals)),
-        PercentDecode(pair.substr(std::min(equals + 1, pair.size()))));
-  }
-  to->query = EncodeQuery(query);
-  return to;
+// "bucket." where the host begins with it.
+std::string BucketLabel(const std::string& bucket, const Url& base) {
+  std::string label = absl::StrCat(bucket, ".");
+  return absl::StartsWith(base.host, label) ? label : "";
 }
 
 class S3Dialect : public BucketDialect, public UploadDialect {
  public:
   S3Dialect(std::unique_ptr<BucketPath> path, const AwsSettings& settings,
-            std::function<absl::Time()> now, Url base)
+            std::function<absl::Time()> now, Url base, RedirectRules rules)
       : BucketDialect(std::move(path)),
         region_(settings.region),
         now_(now),
         base_(std::move(base)),
+        rules_(std::move(rules)),
         keys_(settings.load == nullptr ? &NoKeys : settings.load,
               std::move(now)) {}
 
@@ -524,15 +499,16 @@ class S3Dialect : public BucketDialect, public UploadDialect {
     Url url = base_;
     absl::StrAppend(&url.path, "/", PercentEncode(key, /*keep_slash=*/true));
     url.query = EncodeQuery(query);
-    return Signed(method, url, headers, std::move(unsigned_headers), body);
+    return Signed(method, url, {url}, headers, unsigned_headers, body);
   }
 
-  // `url` is encoded as signatures want it.
+  // For `target`, to which a server may have sent on the request for `named`.
   absl::StatusOr<HttpRequest> Signed(
-      const std::string& method, const Url& url,
+      const std::string& method, const Url& named, const RedirectTarget& target,
       const std::map<std::string, std::string>& headers,
       const std::vector<std::string>& unsigned_headers,
       const std::string& body) {
+    const Url& url = target.url;
     HttpRequest request;
     request.method = method;
     request.headers = unsigned_headers;
@@ -544,10 +520,16 @@ class S3Dialect : public BucketDialect, public UploadDialect {
     request.url = absl::StrCat(url.scheme, "://", url.host, url.path,
                                url.query.empty() ? "" : "?", url.query);
     request.redirected =
-        [this, method, url, headers, unsigned_headers,
-         body](const std::string& location) -> absl::StatusOr<HttpRequest> {
-      ASSIGN_OR_RETURN(const Url target, RedirectTarget(url, location));
-      return Signed(method, target, headers, unsigned_headers, body);
+        [this, method, named, url, headers, unsigned_headers](
+            const std::string& location) -> absl::StatusOr<HttpRequest> {
+      if (method != "GET" && method != "HEAD") {
+        return absl::FailedPreconditionError(
+            "the server redirects a write, which is not followed; name the "
+            "server that takes it: set AWS_REGION or the endpoint");
+      }
+      ASSIGN_OR_RETURN(const RedirectTarget next,
+                       FollowRedirect(named, url, location, rules_));
+      return Signed(method, named, next, headers, unsigned_headers, "");
     };
     SigV4Request to_sign;
     to_sign.method = method;
@@ -555,12 +537,17 @@ class S3Dialect : public BucketDialect, public UploadDialect {
     to_sign.query = url.query;
     to_sign.headers = headers;
     ASSIGN_OR_RETURN(const Credential keys, keys_.Get());
+    if (target.is_new_host && rules_.is_amazon && !keys.token.empty()) {
+      return absl::FailedPreconditionError(
+          "the server redirects to another host, which does not get the "
+          "session token; set AWS_REGION to the region of the bucket");
+    }
     if (!keys.access_key.empty()) {
       if (!body.empty()) to_sign.body_sha256 = Sha256Hex(body);
       to_sign.headers["x-amz-content-sha256"] = to_sign.body_sha256;
       to_sign.headers["x-amz-date"] =
           absl::FormatTime("%Y%m%dT%H%M%SZ", now_(), absl::UTCTimeZone());
-      if (!keys.token.empty()) {
+      if (!keys.token.empty() && !target.is_new_host) {
         to_sign.headers["x-amz-security-token"] = keys.token;
       }
       to_sign.headers["host"] = HostHeader(url);
@@ -579,6 +566,7 @@ class S3Dialect : public BucketDialect, public UploadDialect {
   const std::string region_;
   const std::function<absl::Time()> now_;
   const Url base_;
+  const RedirectRules rules_;
   CredentialCache keys_;
 };
 
@@ -589,8 +577,12 @@ absl::StatusOr<std::unique_ptr<Dialect>> NewS3Dialect(
     std::function<absl::Time()> now) {
   ASSIGN_OR_RETURN(auto path, BucketPath::Parse(url));
   ASSIGN_OR_RETURN(Url base, ParseUrl(BaseOf(path->bucket(), settings)));
+  RedirectRules rules;
+  rules.is_amazon = settings.endpoint.empty();
+  rules.bucket_label = BucketLabel(path->bucket(), base);
+  ASSIGN_OR_RETURN(rules.hosts, ParseRedirectHosts(settings.redirect_hosts));
   return std::make_unique<S3Dialect>(std::move(path), settings, std::move(now),
-                                     std::move(base));
+                                     std::move(base), std::move(rules));
 }
 
 }  // namespace feedrate

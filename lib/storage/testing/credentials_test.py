@@ -316,7 +316,19 @@ class RedirectTest(RolesCase):
     def test_it_is_signed_for_the_new_host(self):
         before = self.server.stats()
         env = AWS | {"AWS_ENDPOINT_URL": self.server.url + "/redirect"}
-        self.assertEqual(self.digests("s3://data/odd", env=env), EXPECTED)
+        self.assert_fails(
+            ['the host "localhost"', "not what you named", "--redirect_hosts"],
+            1,
+            "s3://data/odd",
+            env=env,
+        )
+        between = self.server.stats()
+        self.assertEqual(between["signatures"], before["signatures"])
+        before["redirects"] = between["redirects"]
+        allowed = "--redirect_hosts=localhost"
+        self.assertEqual(
+            self.digests(allowed, "s3://data/odd", env=env), EXPECTED
+        )
         after = self.server.stats()
         followed = after["redirects"] - before.get("redirects", 0)
         self.assertGreaterEqual(followed, len(ODD_NAMES))

@@ -71,7 +71,8 @@ class S3:
 
     def answer(self, method, target, headers):
         path, _, query = target.partition("?")
-        bucket, _, key = urllib.parse.unquote(path)[1:].partition("/")
+        path = urllib.parse.unquote(path).removeprefix("/redirect")
+        bucket, _, key = path[1:].partition("/")
         if bucket not in ("data", "public", "private"):
             return s3_error(404, "NoSuchBucket", "no such bucket")
         if bucket != "public" or "authorization" in headers:

@@ -8,7 +8,7 @@ prints its port and serves until its stdin ends or it is killed:
     /storage/v1/b/BUCKET/o/KEY     GCS
     /web/KEY                       a plain web server
     /latest/, /token and so on     credentials; see roles.py
-    /redirect/BUCKET/KEY           redirects to S3 on localhost
+    /redirect/BUCKET/KEY           redirects to the same on localhost
     /circle/BUCKET/KEY             redirects to itself
     /_stats                        what it did so far, as JSON
     /_set?delay_ms=20&fault_rate=0 changes settings while it runs
@@ -130,10 +130,11 @@ class Server:
             return Answer(307, {"Location": target})
         if not target.startswith("/redirect/"):
             return None
+        if headers["host"].startswith("localhost"):
+            return None
         self.counts["redirects"] += 1
         mark = "&" if "?" in target else "?"
-        to = target.removeprefix("/redirect")
-        to = f"http://localhost:{port}{to}{mark}pid=t%5Bx%5D"
+        to = f"http://localhost:{port}{target}{mark}pid=t%5Bx%5D"
         return Answer(307, {"Location": to})
 
     def control(self, target):
