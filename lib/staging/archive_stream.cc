@@ -111,6 +111,42 @@ class HashedFileInput : public FileInput {
   FileHasher* const hasher_;
 };
 
+// What a client program writes. Fails when it brings less than a kilobyte per
+// second for as long as the source's limit; only waiting counts, so a slow disk
+// is no fault of the server.
+class ClientInput : public StreamInput {
+ public:
+  ClientInput(int fd, std::string name, int timeout_s)
+      : StreamInput(fd, name),
+        fd_(fd),
+        name_(std::move(name)),
+        timeout_s_(timeout_s) {}
+
+  Status Read(char* buffer, size_t count, size_t* got) override {
+    if (timeout_s_ > 0 && !WaitForInput(fd_, &left_ms_)) {
+      return Failed(name_ + ": " + std::to_string(bytes_) + " bytes came in " +
+                    std::to_string(timeout_s_) +
+                    " s; run again to go on, or allow more with --timeout");
+    }
+    TAR_RETURN_IF_ERROR(StreamInput::Read(buffer, count, got));
+    bytes_ += *got;
+    if (bytes_ >= kSlowest * timeout_s_) {
+      bytes_ = 0;
+      left_ms_ = int64_t{timeout_s_} * 1000;
+    }
+    return Status();
+  }
+
+ private:
+  static constexpr uint64_t kSlowest = 1000;  // Bytes per second.
+
+  const int fd_;
+  const std::string name_;
+  const int timeout_s_;
+  uint64_t bytes_ = 0;
+  int64_t left_ms_ = int64_t{timeout_s_} * 1000;
+};
+
 // The source's own bytes, counted and hashed as they are read.
 class MeteredInput : public Input {
  public:
@@ -253,9 +289,13 @@ struct ArchiveStream::Pump {
       status = pump->from->Read(buffer.data(), buffer.size(), &got);
       more = status.ok() && got > 0 && pump->Write(buffer.data(), got);
     }
+    {
+      // Before the unpacker sees the end.
+      std::lock_guard<std::mutex> lock(pump->mutex);
+      pump->status = status;
+    }
     close(pump->to);
     std::lock_guard<std::mutex> lock(pump->mutex);
-    pump->status = status;
     pump->done = true;
     pump->ended.notify_all();
   }
@@ -281,10 +321,8 @@ Status ArchiveStream::Open(const Source& source, bool hash,
   hash_ = hash;
   int fd = source.fd();
   if (source.kind() == Source::Kind::kRemote) {
-    std::vector<std::string> argv;
     url_ = source.url();
-    TAR_RETURN_IF_ERROR(FetchCommand(url_, &argv));
-    TAR_RETURN_IF_ERROR(client_.Start(argv, -1));
+    TAR_RETURN_IF_ERROR(client_.Start(FetchCommand(url_, source.remote()), -1));
     fd = client_.output();
   }
   std::string head;
@@ -305,6 +343,8 @@ Status ArchiveStream::Open(const Source& source, bool hash,
   if (source.kind() == Source::Kind::kFile) {
     from = std::make_unique<FileInput>(fd, source.size().value_or(0),
                                        source.name());
+  } else if (source.kind() == Source::Kind::kRemote) {
+    from = std::make_unique<ClientInput>(fd, source.name(), source.timeout_s());
   } else {
     from = std::make_unique<StreamInput>(fd, source.name());
   }
@@ -353,6 +393,10 @@ Status ArchiveStream::StartUnpacking(const std::string& packer) {
 }
 
 Status ArchiveStream::Explain(const Status& failure) {
+  if (pump_ != nullptr) {
+    std::lock_guard<std::mutex> lock(pump_->mutex);
+    if (!pump_->status.ok()) return pump_->status;
+  }
   for (Subprocess* program : {&client_, &unpacker_}) {
     Status reason = program->FailureSoFar();
     if (!reason.ok()) return Hidden(reason, url_);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <utility>
 
@@ -114,12 +115,52 @@ Words CurlCommand(const std::string& url) {
           next,         "--globoff", "--url",        url};
 }
 
-Status Describe(const Words& argv, RemoteInfo (*parse)(std::string_view),
-                RemoteInfo* info) {
+Status Describe(const Words& argv, int timeout_s,
+                RemoteInfo (*parse)(std::string_view), RemoteInfo* info) {
   std::string output;
-  TAR_RETURN_IF_ERROR(RunProgram(argv, &output));
+  TAR_RETURN_IF_ERROR(RunProgram(argv, timeout_s, &output));
   *info = parse(output);
   return Status();
+}
+
+bool IsWeak(std::string_view etag) {
+  return StartsWith(etag, "W/") || StartsWith(etag, "w/");
+}
+
+std::optional<time_t> HttpDate(const std::string& text) {
+  struct tm parts = {};
+  const char* const end =
+      strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return timegm(&parts);
+}
+
+// A file may change twice in a second, so only a time that has passed for a
+// while names one version.
+bool IsOver(const std::string& modified, const std::string& now) {
+  constexpr time_t kWhile = 60;
+  const std::optional<time_t> then = HttpDate(modified);
+  const std::optional<time_t> told = HttpDate(now);
+  return then && told && *told - *then >= kWhile;
+}
+
+// The value of a header. Two that differ are none.
+struct HeaderValue {
+  void Take(std::string_view text) {
+    if (is_set && value != text) is_twice = true;
+    value = text;
+    is_set = true;
+  }
+  std::string Get() const { return is_twice ? "" : value; }
+
+  std::string value;
+  bool is_set = false;
+  bool is_twice = false;
+};
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace
@@ -136,17 +177,24 @@ bool IsRemote(std::string_view source) {
 
 RemoteInfo ParseHttpHead(std::string_view headers) {
   RemoteInfo info;
-  std::string modified;
+  HeaderValue etag, modified, date;
   ForEachField(headers, [&](const std::string& name, std::string_view value) {
     if (StartsWith(name, "http/")) {  // After a redirect: the next response.
       info = RemoteInfo();
-      modified.clear();
+      etag = modified = date = HeaderValue();
     }
     if (name == "content-length") info.size = Number(value);
-    if (name == "etag") info.version = value;
-    if (name == "last-modified") modified = value;
+    if (name == "etag") etag.Take(value);
+    if (name == "last-modified") modified.Take(value);
+    if (name == "date") date.Take(value);
   });
-  if (info.version.empty()) info.version = modified;
+  if (!etag.Get().empty() && !IsWeak(etag.Get())) {
+    info.version = etag.Get();
+    info.condition = "If-Match: " + info.version;
+  } else if (!etag.is_set && IsOver(modified.Get(), date.Get())) {
+    info.version = modified.Get();
+    info.condition = "If-Unmodified-Since: " + info.version;
+  }
   return info;
 }
 
@@ -158,6 +206,7 @@ RemoteInfo ParseJsonDescription(std::string_view json) {
   for (const char* key : {"generation", "ETag", "etag"}) {
     if (info.version.empty()) info.version = JsonScalar(json, key);
   }
+  if (IsWeak(info.version)) info.version.clear();
   return info;
 }
 
@@ -170,7 +219,7 @@ RemoteInfo ParseGsutilStat(std::string_view text) {
   return info;
 }
 
-Status DescribeRemote(const std::string& url, RemoteInfo* info) {
+Status DescribeRemote(const std::string& url, int timeout_s, RemoteInfo* info) {
   if (StartsWith(url, "s3://")) {
     std::string bucket, key;
     SplitS3(url, &bucket, &key);
@@ -180,31 +229,39 @@ Status DescribeRemote(const std::string& url, RemoteInfo* info) {
     }
     return Describe({"aws", "s3api", "head-object", "--bucket", bucket, "--key",
                      key, "--output", "json"},
-                    &ParseJsonDescription, info);
+                    timeout_s, &ParseJsonDescription, info);
   }
   if (StartsWith(url, "gs://")) {
     if (UseGsutil()) {
-      return Describe({"gsutil", "-q", "stat", url}, &ParseGsutilStat, info);
+      return Describe({"gsutil", "-q", "stat", url}, timeout_s,
+                      &ParseGsutilStat, info);
     }
     return Describe({"gcloud", "storage", "objects", "describe", url,
                      "--format=json(size,generation,etag)"},
-                    &ParseJsonDescription, info);
+                    timeout_s, &ParseJsonDescription, info);
   }
   Words argv = CurlCommand(url);
   argv.push_back("--head");
-  return Describe(argv, &ParseHttpHead, info);
+  return Describe(argv, timeout_s, &ParseHttpHead, info);
 }
 
-Status FetchCommand(const std::string& url, Words* argv) {
+Words FetchCommand(const std::string& url, const RemoteInfo& info) {
   if (StartsWith(url, "s3://")) {
-    *argv = {"aws", "s3", "cp", "--only-show-errors", url, "-"};
-  } else if (StartsWith(url, "gs://")) {
-    *argv = UseGsutil() ? Words{"gsutil", "-q", "cat", url}
-                        : Words{"gcloud", "storage", "cat", url};
-  } else {
-    *argv = CurlCommand(url);
+    return {"aws", "s3", "cp", "--only-show-errors", url, "-"};
   }
-  return Status();
+  if (StartsWith(url, "gs://")) {
+    // A "#" begins the generation, unless the URL has one.
+    const bool pins =
+        IsNumber(info.version) && url.find('#') == std::string::npos;
+    const std::string pinned = pins ? url + "#" + info.version : url;
+    return UseGsutil() ? Words{"gsutil", "-q", "cat", pinned}
+                       : Words{"gcloud", "storage", "cat", pinned};
+  }
+  Words argv = CurlCommand(url);
+  if (!info.condition.empty()) {
+    argv.insert(argv.end(), {"--header", info.condition});
+  }
+  return argv;
 }
 
 namespace {
@@ -458,7 +515,8 @@ Source::~Source() {
   if (fd_ > 0) close(fd_);
 }
 
-Status Source::Open(const std::string& text) {
+Status Source::Open(const std::string& text, int timeout_s) {
+  timeout_s_ = timeout_s;
   if (text == "-") {
     kind_ = Kind::kStdin;
     fd_ = STDIN_FILENO;
@@ -520,22 +578,33 @@ Status Source::OpenRemote(const std::string& url) {
   kind_ = Kind::kRemote;
   url_ = url;
   name_ = ShownUrl(url);
-  RemoteInfo info;
-  TAR_RETURN_IF_ERROR(Hidden(DescribeRemote(url, &info), url));
-  size_ = info.size;
-  if (info.size && !info.version.empty()) {
-    identity_ = "url " + name_;
-    // The values of a query are hidden, and tell two objects apart.
-    if (name_.find('?') != std::string::npos) {
-      identity_ += " object " + Sha256Hex(ObjectUrl(url));
-    }
-    identity_ +=
-        " size " + std::to_string(*info.size) + " version " + info.version;
-  }
+  TAR_RETURN_IF_ERROR(Hidden(DescribeRemote(url, timeout_s_, &remote_), url));
+  size_ = remote_.size;
+  identity_ = RemoteIdentity(remote_);
   return Status();
 }
 
+std::string Source::RemoteIdentity(const RemoteInfo& info) const {
+  if (!info.size || info.version.empty()) return "";
+  std::string identity = "url " + name_;
+  // The values of a query are hidden, and tell two objects apart.
+  if (name_.find('?') != std::string::npos) {
+    identity += " object " + Sha256Hex(ObjectUrl(url_));
+  }
+  return identity + " size " + std::to_string(*info.size) + " version " +
+         info.version;
+}
+
 Status Source::CheckUnchanged() const {
+  if (kind_ == Kind::kRemote && !identity_.empty()) {
+    RemoteInfo now;
+    const Status described = DescribeRemote(url_, timeout_s_, &now);
+    if (described.ok() && RemoteIdentity(now) != identity_) {
+      return Changed(name_);
+    }
+    // A signed URL may have expired; the version was asked for by curl.
+    return remote_.condition.empty() ? Hidden(described, url_) : Status();
+  }
   if (kind_ != Kind::kFile) return Status();
   struct stat info;
   if (fstat(fd_, &info) == 0 && FileIdentity(name_, info) == identity_) {

@@ -26,17 +26,23 @@ bool IsRemote(std::string_view source);
 
 struct RemoteInfo {
   std::optional<uint64_t> size;
-  // ETag or generation, which changes when the object does. Empty when the
-  // server does not send one.
+  // A strong ETag, a generation, or a time of the last change that was over
+  // for a minute when it was told: two objects with the same one have the same
+  // bytes. Empty when the server does not send any, or two; a weak ETag is
+  // none.
   std::string version;
+  // The header with which curl gets this version or an error.
+  std::string condition;
 };
 
 // Asks the server for size and version. If the client program is not installed,
-// the error names it.
-Status DescribeRemote(const std::string& url, RemoteInfo* info);
+// the error names it. Waits at most `timeout_s` (0: no limit).
+Status DescribeRemote(const std::string& url, int timeout_s, RemoteInfo* info);
 
-// The command that writes the object to its stdout.
-Status FetchCommand(const std::string& url, std::vector<std::string>* argv);
+// The command that writes the object to its stdout: of the version in `info`,
+// where the client can ask for it.
+std::vector<std::string> FetchCommand(const std::string& url,
+                                      const RemoteInfo& info);
 
 // For tests: parse the output of `curl --head`, JSON descriptions (aws and
 // gcloud), and the output of `gsutil stat`.
@@ -84,10 +90,11 @@ class Source {
   Source& operator=(const Source&) = delete;
 
   // `text` is a path, "-", file://, or a URL for a client program. Files and
-  // folders stay open; a client program is asked for size and version.
-  Status Open(const std::string& text);
+  // folders stay open; a client program is asked for size and version, and has
+  // `timeout_s` for it (0: no limit).
+  Status Open(const std::string& text, int timeout_s = 0);
 
-  // Fails when a file has changed since Open().
+  // Fails when a file or an object has changed since Open().
   Status CheckUnchanged() const;
   // Fails when a folder has: `copied` is the summary of what was copied.
   Status CheckUnchanged(const TreeSummary& copied) const;
@@ -98,6 +105,9 @@ class Source {
   const std::string& name() const { return name_; }
   // REQUIRES: kRemote. Never write it anywhere.
   const std::string& url() const { return url_; }
+  // REQUIRES: kRemote.
+  const RemoteInfo& remote() const { return remote_; }
+  int timeout_s() const { return timeout_s_; }
   // Size in bytes, if it is known in advance.
   std::optional<uint64_t> size() const { return size_; }
   // One line that identifies the source and its version. Empty when that is
@@ -108,11 +118,14 @@ class Source {
   Status OpenPath(const std::string& path);
   Status OpenFolder(const std::string& path);
   Status OpenRemote(const std::string& url);
+  std::string RemoteIdentity(const RemoteInfo& info) const;
 
   Kind kind_ = Kind::kStdin;
   int fd_ = -1;
   std::string name_;
   std::string url_;
+  RemoteInfo remote_;
+  int timeout_s_ = 0;
   std::optional<uint64_t> size_;
   std::string identity_;
 };

@@ -269,7 +269,7 @@ class Stager {
   }
 
   Status OpenBoth() {
-    TAR_RETURN_IF_ERROR(source_.Open(options_.source));
+    TAR_RETURN_IF_ERROR(source_.Open(options_.source, options_.timeout_s));
     report_->source = source_.name();
     if (options_.expected_bytes && source_.size() &&
         *source_.size() != *options_.expected_bytes) {

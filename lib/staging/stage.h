@@ -18,6 +18,9 @@ struct StageOptions {
   // SHA-256 of the source as stored: 64 hexadecimal digits, or "compute".
   std::string sha256;
   int strip_components = 0;
+  // A server that brings less than a kilobyte per second for this long has
+  // failed; 0 means that it may.
+  int timeout_s = 120;
   int threads = 0;  // 0 means one per processor, within reason.
   uint64_t max_bytes = std::numeric_limits<uint64_t>::max();
   bool sync = true;

@@ -333,14 +333,36 @@ TEST(ParseHttpHead, ReadsTheLastAnswer) {
       "HTTP/2 200\r\ncontent-length: 14136559616\r\netag: \"new\"\r\n\r\n");
   EXPECT_EQ(info.size, 14136559616u);
   EXPECT_EQ(info.version, "\"new\"");
+  EXPECT_EQ(info.condition, "If-Match: \"new\"");
 }
 
 TEST(ParseHttpHead, DoesWithoutAnEtag) {
+  const std::string modified = "Wed, 18 Nov 2026 15:00:00 GMT";
   const RemoteInfo info =
-      ParseHttpHead("HTTP/1.1 200 OK\r\nLast-Modified: yesterday\r\n\r\n");
+      ParseHttpHead("HTTP/1.1 200 OK\r\nLast-Modified: " + modified +
+                    "\r\nDate: Wed, 18 Nov 2026 15:01:00 GMT\r\n\r\n");
   EXPECT_FALSE(info.size.has_value());
-  EXPECT_EQ(info.version, "yesterday");
+  EXPECT_EQ(info.version, modified);
+  EXPECT_EQ(info.condition, "If-Unmodified-Since: " + modified);
   EXPECT_EQ(ParseHttpHead("HTTP/1.1 200 OK\r\n\r\n").version, "");
+}
+
+// What may stand for two versions is none.
+TEST(ParseHttpHead, TakesNoWeakVersion) {
+  for (const char* headers :
+       {"ETag: W/\"a\"", "etag: w/\"a\"", "ETag: \"a\"\r\nETag: \"b\"",
+        "Last-Modified: Wed, 18 Nov 2026 15:00:00 GMT",
+        "Last-Modified: Wed, 18 Nov 2026 15:00:00 GMT\r\n"
+        "Date: Wed, 18 Nov 2026 15:00:59 GMT",
+        "Last-Modified: yesterday\r\nDate: Wed, 18 Nov 2026 15:00:59 GMT",
+        "ETag: W/\"a\"\r\nLast-Modified: Wed, 18 Nov 2026 15:00:00 GMT\r\n"
+        "Date: Wed, 18 Nov 2027 15:00:59 GMT"}) {
+    const RemoteInfo info =
+        ParseHttpHead(std::string("HTTP/1.1 200\r\n") + headers + "\r\n\r\n");
+    EXPECT_EQ(info.version, "") << headers;
+    EXPECT_EQ(info.condition, "") << headers;
+  }
+  EXPECT_EQ(ParseJsonDescription("{\"ETag\": \"W/\\\"a\\\"\"}").version, "");
 }
 
 TEST(ParseJsonDescription, ReadsAws) {
@@ -366,12 +388,10 @@ TEST(ParseGsutilStat, ReadsSizeAndGeneration) {
 }
 
 TEST(FetchCommand, PassesTheUrlAsOneWord) {
-  std::vector<std::string> argv;
-  ASSERT_TRUE(FetchCommand("https://h/a b;$(x)", &argv).ok());
+  const std::vector<std::string> argv = FetchCommand("https://h/a b;$(x)", {});
   EXPECT_EQ(argv.front(), "curl");
   EXPECT_EQ(argv.back(), "https://h/a b;$(x)");
-  ASSERT_TRUE(FetchCommand("s3://b/k", &argv).ok());
-  EXPECT_EQ(argv,
+  EXPECT_EQ(FetchCommand("s3://b/k", {}),
             (std::vector<std::string>{"aws", "s3", "cp", "--only-show-errors",
                                       "s3://b/k", "-"}));
 }

@@ -1,6 +1,7 @@
 #include "lib/staging/subprocess.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -8,8 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 
 namespace feedrate::tar {
@@ -163,15 +166,45 @@ std::string Subprocess::StderrTail() {
   return line == std::string::npos ? text : text.substr(line + 1);
 }
 
-Status RunProgram(const std::vector<std::string>& argv, std::string* output) {
+bool WaitForInput(int fd, int64_t* left_ms) {
+  using std::chrono::steady_clock;
+  const steady_clock::time_point begin = steady_clock::now();
+  for (;;) {
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
+        steady_clock::now() - begin);
+    const int64_t rest = *left_ms - waited.count();
+    pollfd one = {fd, POLLIN, 0};
+    const int ready =
+        rest <= 0
+            ? 0
+            : poll(&one, 1, static_cast<int>(std::min<int64_t>(rest, 1 << 30)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0 && rest > 0) continue;
+    *left_ms = std::max<int64_t>(0, rest);
+    // What poll does not like, read explains.
+    return ready != 0;
+  }
+}
+
+Status RunProgram(const std::vector<std::string>& argv, int timeout_s,
+                  std::string* output) {
+  constexpr size_t kMaxOutput = 1 << 20;
   Subprocess program;
   TAR_RETURN_IF_ERROR(program.Start(argv, -1));
   char buffer[4096];
-  for (;;) {
+  int64_t left_ms = int64_t{timeout_s} * 1000;
+  while (output->size() <= kMaxOutput) {
+    if (timeout_s > 0 && !WaitForInput(program.output(), &left_ms)) {
+      return Failed(argv[0] + " did not end in " + std::to_string(timeout_s) +
+                    " s; check the server, or allow more with --timeout");
+    }
     const ssize_t got = read(program.output(), buffer, sizeof(buffer));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     output->append(buffer, got);
+  }
+  if (output->size() > kMaxOutput) {
+    return Failed(argv[0] + " says more than it could be asked for");
   }
   return program.Wait();
 }

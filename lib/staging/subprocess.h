@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -49,8 +50,15 @@ class Subprocess {
   int errors_ = -1;
 };
 
-// Runs a program and returns everything it wrote to stdout.
-Status RunProgram(const std::vector<std::string>& argv, std::string* output);
+// Waits until `fd` can be read, at most `*left_ms`, and takes the time from
+// it. False when the time is over.
+bool WaitForInput(int fd, int64_t* left_ms);
+
+// Runs a program and returns what it wrote to stdout. Fails, and ends it, when
+// it takes longer than `timeout_s` (0: no limit) or writes more than a
+// megabyte.
+Status RunProgram(const std::vector<std::string>& argv, int timeout_s,
+                  std::string* output);
 
 // Sends SIGKILL to every program that is still running. Async-signal-safe.
 void KillAllSubprocesses();

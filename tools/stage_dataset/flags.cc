@@ -85,6 +85,14 @@ const Flag kFlags[] = {
        flags->options.threads = static_cast<int>(number);
        return Status();
      }},
+    {"timeout", false, "seconds to wait for a server that sends nothing",
+     [](const std::string& value, Flags* flags) {
+       int64_t number = 0;
+       TAR_RETURN_IF_ERROR(
+           ParseInteger("--timeout", value, 0, 1000000, &number));
+       flags->options.timeout_s = static_cast<int>(number);
+       return Status();
+     }},
     {"max-bytes", false, "maximum amount of data to unpack",
      [](const std::string& value, Flags* flags) {
        int64_t number = 0;

@@ -60,6 +60,8 @@ Flags (hyphens or underscores; --flag=value or --flag value)
                         it
   --strip-components=N  remove the first N parts of every name
   --threads=N           writer threads (default: one per processor, 2 to 8)
+  --timeout=SECONDS     give up a server that sends less than 1 kB/s for this
+                        long; 0 never does (default 120)
   --max-bytes=N         refuse to unpack more data than this
   --no-sync             do not wait for the disk; the sentinel is then valid
                         until the next boot

@@ -439,6 +439,85 @@ TEST_F(ClientsTest, FetchesByCurl) {
   EXPECT_EQ(ReadFile(dest_ + "/a"), "new");
 }
 
+std::string ManyFiles(char text) {
+  Builder builder;
+  // Far more than waits to be written at once.
+  for (int i = 0; i < 300; ++i) {
+    builder.File(std::to_string(i), std::string(200000, text));
+  }
+  return builder.Finish();
+}
+
+// A weak ETag stands for bytes that only mean the same: nothing continues with
+// it, so that no folder has files of two versions.
+TEST_F(ClientsTest, AWeakEtagIsNoVersion) {
+  if (!Have("curl")) GTEST_SKIP() << "curl is not installed";
+  HttpServer server(ManyFiles('x'));
+  for (const std::string etag : {"W/\"one\"", "\"one\""}) {
+    const bool is_weak = etag[0] == 'W';
+    server.SetBody(ManyFiles('x'), etag);
+    server.Be("/broken");
+    EXPECT_EQ(Stage(server.Url("/set.tar")).exit_code, 2);
+    server.Be("/set.tar");
+    if (is_weak) server.SetBody(ManyFiles('y'), etag);
+    const ToolRun run = Stage(server.Url("/set.tar"));
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.err.find("going on") == std::string::npos, is_weak);
+    for (const auto& [name, text] : ReadTree(dest_)) {
+      EXPECT_EQ(text[0], is_weak ? 'y' : 'x') << name;
+    }
+    EXPECT_EQ(
+        Stage(server.Url("/set.tar")).err.find("already") == std::string::npos,
+        is_weak);
+  }
+}
+
+TEST_F(ClientsTest, AnObjectThatChangesIsNotStaged) {
+  if (!Have("curl")) GTEST_SKIP() << "curl is not installed";
+  // A client between us and the server shows what we ask for.
+  HttpServer server(SmallTar("web"));
+  WriteFile(folder_ / "bin/curl", "#!/bin/sh\nprintf '%s\\n' \"$@\" >>" +
+                                      (folder_ / "log") +
+                                      "\nexec /usr/bin/curl \"$@\"\n");
+  chmod((folder_ / "bin/curl").c_str(), 0755);
+  path_ = (folder_ / "bin") + ":/usr/bin:/bin";
+  ASSERT_EQ(Stage(server.Url("/set.tar")).exit_code, 0);
+  EXPECT_NE(Log().find("--header\nIf-Match: \"one\"\n"), std::string::npos)
+      << Log();
+  // A server that does not look at it has another object afterwards.
+  StandIn("curl", "--head", "");
+  WriteFile(folder_ / "bin/curl",
+            "#!/bin/sh\nfor a; do [ \"$a\" = --head ] && exec printf "
+            "'HTTP/1.1 200\\r\\nContent-Length: 3072\\r\\nETag: \"%s\"\\r\\n' "
+            "\"$(date +%N)\"; done\nexec cat " +
+                (folder_ / "set.tar") + "\n");
+  const ToolRun run = Stage("https://h/set.tar");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_NE(run.err.find("changed while it was staged"), std::string::npos)
+      << run.err;
+  EXPECT_FALSE(HasSentinel());
+}
+
+TEST_F(ClientsTest, ASilentServerIsGivenUp) {
+  if (!Have("curl")) GTEST_SKIP() << "curl is not installed";
+  HttpServer server(ManyFiles('x'));
+  const ToolRun mute = Stage(server.Url("/mute"), {"--timeout=1"});
+  EXPECT_EQ(mute.exit_code, 2);
+  EXPECT_NE(mute.err.find("curl did not end in 1 s"), std::string::npos)
+      << mute.err;
+  const ToolRun silent = Stage(server.Url("/silent"), {"--timeout=1"});
+  EXPECT_EQ(silent.exit_code, 2);
+  EXPECT_NE(silent.err.find("bytes came in 1 s; run again to go on"),
+            std::string::npos)
+      << silent.err;
+  WriteFile(folder_ / "x.tar", ManyFiles('x'));
+  server.SetBody(RunProgram({"gzip", "-c", folder_ / "x.tar"}).out, "\"gz\"");
+  const ToolRun packed = Stage(server.Url("/silent"), {"--timeout=1"});
+  EXPECT_NE(packed.err.find("bytes came in 1 s"), std::string::npos)
+      << packed.err;
+  EXPECT_FALSE(HasSentinel());
+}
+
 TEST_F(ClientsTest, WritesNoSecretAnywhere) {
   if (!Have("curl")) GTEST_SKIP() << "curl is not installed";
   HttpServer server(SmallTar("web"));
@@ -567,7 +646,7 @@ TEST_F(ClientsTest, FetchesByGcloud) {
   StandIn("gcloud", "describe",
           "{\"etag\": \"x\", \"generation\": \"17\", \"size\": 3072}");
   ASSERT_EQ(Stage("gs://bucket/set.tar").exit_code, 0);
-  EXPECT_NE(Log().find("storage\ncat\ngs://bucket/set.tar\n"),
+  EXPECT_NE(Log().find("storage\ncat\ngs://bucket/set.tar#17\n"),
             std::string::npos)
       << Log();
   EXPECT_NE(ReadFile(dest_ + "/.stage_dataset.done").find("version 17"),
@@ -580,7 +659,7 @@ TEST_F(ClientsTest, FetchesByGsutilWithoutGcloud) {
   path_ = (folder_ / "bin") + ":/bin";
   if (fs::exists("/bin/gcloud")) GTEST_SKIP() << "gcloud is in /bin";
   ASSERT_EQ(Stage("gs://b/o").exit_code, 0);
-  EXPECT_NE(Log().find("-q\ncat\ngs://b/o\n"), std::string::npos) << Log();
+  EXPECT_NE(Log().find("-q\ncat\ngs://b/o#18\n"), std::string::npos) << Log();
 }
 
 TEST_F(ClientsTest, NamesTheClientThatIsMissing) {

@@ -163,6 +163,11 @@ void HttpServer::SetBody(std::string body, std::string etag) {
   etag_ = std::move(etag);
 }
 
+void HttpServer::Be(const std::string& path) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  like_ = path;
+}
+
 void HttpServer::Run() {
   while (!stop_) {
     const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -189,16 +194,24 @@ void HttpServer::Answer(int connection) {
   if (method == "GET") ++gets_;
   std::lock_guard<std::mutex> lock(mutex_);
   const std::string end = "Connection: close\r\n\r\n";
-  if (path == "/moved") {
+  if (path == "/set.tar") path = like_;
+  const auto wait_for_the_client = [&] {
+    while (recv(connection, buffer, sizeof(buffer), 0) > 0) {
+    }
+  };
+  if (path == "/mute") {
+    wait_for_the_client();
+  } else if (path == "/moved") {
     SendAll(connection, "HTTP/1.1 302 Found\r\nLocation: " + Url("/set.tar") +
                             "\r\nContent-Length: 0\r\n" + end);
-  } else if (path == "/set.tar" || path == "/broken") {
+  } else if (path == "/set.tar" || path == "/broken" || path == "/silent") {
     SendAll(connection, "HTTP/1.1 200 OK\r\nContent-Length: " +
                             std::to_string(body_.size()) +
                             "\r\nETag: " + etag_ + "\r\n" + end);
     if (method != "GET") return;
     SendAll(connection,
-            path == "/broken" ? body_.substr(0, body_.size() / 2) : body_);
+            path == "/set.tar" ? body_ : body_.substr(0, body_.size() / 2));
+    if (path == "/silent") wait_for_the_client();
   } else {
     SendAll(connection,
             "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n" + end);

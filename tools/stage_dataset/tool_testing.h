@@ -67,6 +67,8 @@ std::map<std::string, std::string> ReadTree(const std::string& path);
 //   /set.tar   the body, with its ETag
 //   /moved     a redirect to /set.tar
 //   /broken    promises the whole body and hangs up in the middle
+//   /silent    promises the whole body and says nothing after the middle
+//   /mute      takes the request and says nothing
 //   others     404
 // The query is ignored.
 class HttpServer {
@@ -78,6 +80,8 @@ class HttpServer {
 
   std::string Url(const std::string& path) const;
   void SetBody(std::string body, std::string etag);
+  // /set.tar behaves like this path from now on.
+  void Be(const std::string& path);
   // Number of GET requests so far.
   int gets() const { return gets_; }
 
@@ -88,6 +92,7 @@ class HttpServer {
   std::mutex mutex_;
   std::string body_;
   std::string etag_ = "\"one\"";
+  std::string like_ = "/set.tar";
   int socket_ = -1;
   int port_ = 0;
   std::atomic<bool> stop_{false};
