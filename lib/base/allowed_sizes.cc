@@ -4,6 +4,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -47,7 +49,13 @@ absl::Status CheckHasEnd(absl::string_view name, int fd) {
       ": is a device, which may have no end; name a file or a pipe"));
 }
 
-absl::Status DatasetSize::Add(absl::string_view name, int64_t bytes) {
+DatasetSize::DatasetSize()
+    : max_memory_(std::min<int64_t>(
+          kMaxListBytes, sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE))) {
+}
+
+absl::Status DatasetSize::Add(absl::string_view name, int64_t bytes,
+                              int64_t memory) {
   if (bytes < 0 || bytes > kMaxObjectBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat(absl::Utf8SafeCHexEscape(name), ": has ", bytes,
@@ -55,6 +63,14 @@ absl::Status DatasetSize::Add(absl::string_view name, int64_t bytes) {
   }
   bytes_ += bytes;
   ++objects_;
+  memory_ += static_cast<int64_t>(name.size()) + memory;
+  if (memory_ > max_memory_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the list of its objects takes more than ",
+                     max_memory_ >> 20, " MiB of memory (", objects_,
+                     " objects so far); read a smaller part "
+                     "of the data set, or pack it into shards"));
+  }
   if (bytes_ <= kMaxDatasetBytes && objects_ <= kMaxDatasetObjects) {
     return absl::OkStatus();
   }

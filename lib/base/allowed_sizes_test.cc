@@ -39,5 +39,15 @@ TEST(AllowedSizesTest, SumsDoNotOverflow) {
       DatasetSize().Add("a", std::numeric_limits<int64_t>::min()).ok());
 }
 
+TEST(AllowedSizesTest, AListFitsIntoMemory) {
+  DatasetSize size;
+  absl::Status status;
+  for (int i = 0; i < 5 && status.ok(); ++i) {
+    status = size.Add("a", 0, int64_t{1} << 30);
+  }
+  EXPECT_NE(status.message().find("takes more than"), std::string::npos)
+      << status;
+}
+
 }  // namespace
 }  // namespace feedrate

@@ -183,15 +183,15 @@ std::string FileNameOf(absl::string_view text) {
   if (text.empty()) return "%";
   std::string name;
   for (const char c : text) {
-    const bool is_plain = absl::ascii_isalnum(c) ||
-                          (kPlain.find(c) != kPlain.npos &&
-                           !(c == '.' && name.empty()));
+    const bool is_plain =
+        absl::ascii_isalnum(c) ||
+        (kPlain.find(c) != kPlain.npos && !(c == '.' && name.empty()));
     if (is_plain) {
       name += c;
     } else {
-      absl::StrAppend(&name, "%",
-                      absl::Hex(static_cast<unsigned char>(c),
-                                absl::kZeroPad2));
+      absl::StrAppend(
+          &name, "%",
+          absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
     }
   }
   return name;
@@ -201,9 +201,10 @@ absl::Status CheckStaysBelow(absl::string_view path) {
   for (const absl::string_view part : absl::StrSplit(path, '/')) {
     if (part.empty() || part == "." || part == ".." ||
         absl::StrContains(part, '\0')) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "\"", path, "\" is no path below a folder; it must be relative, "
-          "without empty parts, `.` and `..`"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", path,
+                       "\" is no path below a folder; it must be relative, "
+                       "without empty parts, `.` and `..`"));
     }
   }
   return absl::OkStatus();

@@ -231,9 +231,9 @@ class FileStore final : public ObjectStore {
       // It was removed in the meantime, or is a link to nowhere.
       if (stat(path.c_str(), &info) != 0) continue;
       RETURN_IF_ERROR(PlainFileBytes(path).status());
-      RETURN_IF_ERROR(size.Add(path, info.st_size));
       objects.push_back(
           {path.substr(folder_.size() + 1), info.st_size, VersionOf(info), ""});
+      RETURN_IF_ERROR(size.Add(path, info.st_size, MemoryOf(objects.back())));
     }
     std::sort(objects.begin(), objects.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -29,6 +29,12 @@ struct ObjectInfo {
       checksum;  // The whole object's: "md5:HEX", "crc32c:HEX" or empty.
 };
 
+// What it takes in a list of objects, besides its name.
+inline int64_t MemoryOf(const ObjectInfo& object) {
+  return static_cast<int64_t>(sizeof(object) + object.version.size() +
+                              object.checksum.size());
+}
+
 struct ReadRequest {
   std::string name;
   // If set, reading an object that has changed since fails with

@@ -188,9 +188,11 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(
 
 namespace {
 
-// Number of indexes read at once.
+// Number of indexes read at once, and how large they may be together.
 constexpr size_t kIndexesAtOnce = 16;
+constexpr int64_t kIndexBytesAtOnce = 256 << 20;
 constexpr size_t kLabelsAtOnce = 4096;
+constexpr int64_t kItemMemory = sizeof(SourceFile) + sizeof(ReadRequest);
 
 SourceFile ItemOf(const ObjectInfo& object) {
   SourceFile file = {object.name, object.bytes, {}};
@@ -285,25 +287,30 @@ class ShardLister {
       indexes.push_back(*std::move(index));
     }
     std::vector<std::string> texts;
-    RETURN_IF_ERROR(ReadObjects(indexes, 0, indexes.size(), store_, &texts));
+    size_t first = 0, last = 0;  // Of the indexes in `texts`.
     for (size_t i = begin; i < end; ++i) {
       std::vector<ShardMember> members;
       const auto index = index_of.find(i);
       if (index != index_of.end()) {
+        if (index->second == last) {
+          first = last;
+          last = EndOfRun(indexes, first, kIndexBytesAtOnce);
+          RETURN_IF_ERROR(ReadObjects(indexes, first, last, store_, &texts));
+        }
         ASSIGN_OR_RETURN(members,
                          MembersByIndex(shards_[i], indexes[index->second],
-                                        texts[index->second]));
+                                        texts[index->second - first]));
       } else {
         ASSIGN_OR_RETURN(members, MembersByHeaders(shards_[i], store_));
       }
-      AddSamples(shards_[i], members);
+      RETURN_IF_ERROR(AddSamples(shards_[i], members));
     }
     return absl::OkStatus();
   }
 
   // The first image or array of each sample, as in ShardSource.
-  void AddSamples(const ObjectInfo& shard,
-                  const std::vector<ShardMember>& members) {
+  absl::Status AddSamples(const ObjectInfo& shard,
+                          const std::vector<ShardMember>& members) {
     std::string last_key = "/";  // Matches no member.
     std::string label_key = "/";
     ReadRequest label;
@@ -322,12 +329,21 @@ class ShardLister {
       label_of_.push_back(key == label_key ? label : ReadRequest());
       last_key = std::move(key);
       items_.push_back(ItemOf(shard, member));
+      const absl::Status status =
+          size_.Add(member.name, member.bytes,
+                    kItemMemory + static_cast<int64_t>(shard.name.size()));
+      if (!status.ok()) {
+        return absl::Status(
+            status.code(), absl::StrCat(store_->url(), ": ", status.message()));
+      }
     }
+    return absl::OkStatus();
   }
 
   const std::vector<ObjectInfo>& objects_;
   const std::vector<ObjectInfo> shards_;
   ObjectStore* const store_;
+  DatasetSize size_;
   std::vector<SourceFile> items_;
   // Where the label of each item is; no bytes if it has none.
   std::vector<ReadRequest> label_of_;

@@ -113,6 +113,17 @@ void AllowOnlyTheWeb(CURL* easy, bool https) {
 #endif
 }
 
+// Why libcurl does not follow a redirect to this address.
+absl::Status BadRedirect(absl::string_view location) {
+  return absl::FailedPreconditionError(
+      absl::StartsWithIgnoreCase(location, "http:")
+          ? "the server redirects from https to an address that is not, which "
+            "is not followed; if you trust the network, name that address "
+            "yourself"
+          : "the server redirects to something that is not a web address, "
+            "which is not followed; check the address");
+}
+
 // "HTTP/1.1 206 Partial Content" -> 206; otherwise 0.
 int StatusOf(absl::string_view line) {
   if (!absl::StartsWith(line, "HTTP/")) return 0;
@@ -260,9 +271,7 @@ absl::Status HttpAttempt::Finish(CURLcode code) {
   if (!status_.ok()) return std::move(status_);
   if (code == CURLE_UNSUPPORTED_PROTOCOL && response_.status >= 300 &&
       response_.status < 400) {
-    return absl::FailedPreconditionError(
-        "the server redirects from https to an address that is not, which is "
-        "not followed; if you trust the network, name that address yourself");
+    return BadRedirect(response_.headers.Get("location"));
   }
   // An error response says more than how the connection ended.
   if (response_.status >= 300) return exchange_->Refused(response_);
@@ -480,14 +489,10 @@ void HttpClient::Send(HttpRequest request, Waiting work, int redirects) {
     running.attempt = std::move(idle_.back());
     idle_.pop_back();
   }
-  const auto body_bytes = static_cast<double>(request.body.size());
+  running.seen_at_s = NowS();
+  running.begin_s = running.seen_at_s + request.patience_s;
   running.attempt->Begin(work.exchange.get(), std::move(request),
                          options_.timeout_s, options_.ca_file);
-  running.seen_at_s = NowS();
-  running.end_by_s =
-      running.seen_at_s + options_.timeout_s +
-      (static_cast<double>(work.exchange->BytesLeft()) + body_bytes) /
-          kSlowestBytesPerS;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++counts_.requests;
@@ -527,6 +532,15 @@ void HttpClient::ReapFinished() {
   }
 }
 
+// When it counts as stalled: it is silent, or comes more slowly than is
+// allowed, whatever is still to come.
+double HttpClient::EndsAtS(const Running& running) const {
+  const double paid_s =
+      static_cast<double>(running.seen_bytes) / kSlowestBytesPerS;
+  return options_.timeout_s +
+         std::min(running.seen_at_s, running.begin_s + paid_s);
+}
+
 void HttpClient::EndStalled() {
   const double now_s = NowS();
   std::vector<CURL*> stalled;
@@ -535,16 +549,13 @@ void HttpClient::EndStalled() {
       running.seen_bytes = running.attempt->all_bytes();
       running.seen_at_s = now_s;
     }
-    if (now_s >= running.seen_at_s + options_.timeout_s ||
-        now_s >= running.end_by_s) {
-      stalled.push_back(easy);
-    }
+    if (now_s >= EndsAtS(running)) stalled.push_back(easy);
   }
   for (CURL* const easy : stalled) {
     curl_multi_remove_handle(multi_, easy);
     Running running = std::move(running_.extract(easy).mapped());
     absl::Status late = absl::DeadlineExceededError(
-        now_s < running.end_by_s
+        now_s >= running.seen_at_s + options_.timeout_s
             ? absl::StrFormat("nothing came for %.3g s", options_.timeout_s)
             : "it came too slowly");
     EndAttempt(std::move(running), std::move(late));
@@ -589,8 +600,7 @@ int HttpClient::WaitMilliseconds() const {
   double until_s = NowS() + kLongestPollS;
   if (!later_.empty()) until_s = std::min(until_s, later_.begin()->first);
   for (const auto& [easy, running] : running_) {
-    until_s = std::min(
-        {until_s, running.seen_at_s + options_.timeout_s, running.end_by_s});
+    until_s = std::min(until_s, EndsAtS(running));
   }
   // Rounded up: waking up early would spin.
   return std::max(0, static_cast<int>(std::ceil((until_s - NowS()) * 1000)));

@@ -96,9 +96,9 @@ class HttpClient {
   struct Running {
     std::unique_ptr<HttpAttempt> attempt;
     Waiting work;
+    double begin_s = 0;  // Its patience included.
     int64_t seen_bytes = 0;
     double seen_at_s = 0;  // When seen_bytes last grew.
-    double end_by_s = 0;   // Deadline, even if bytes keep arriving.
     int redirects = 0;     // Followed in this attempt.
   };
 
@@ -113,6 +113,7 @@ class HttpClient {
   void EndStalled();
   void EndAttempt(Running running, absl::Status status);
   void CancelAll();
+  double EndsAtS(const Running& running) const;
   int WaitMilliseconds() const;
   void SetBusy(bool busy);
 

@@ -18,6 +18,10 @@ class TextExchange : public HttpExchange {
   absl::StatusOr<HttpRequest> Request() override {
     body_.clear();
     cut_off_ = false;
+    if (query_.give_up_at.has_value() &&
+        std::chrono::steady_clock::now() > *query_.give_up_at) {
+      return absl::DeadlineExceededError("it takes too long");
+    }
     return query_.request();
   }
   absl::Status Head(const HttpResponse& response) override {
@@ -48,7 +52,6 @@ class TextExchange : public HttpExchange {
     }
     query_.done(std::move(status));
   }
-  int64_t BytesLeft() const override { return query_.max_bytes; }
 
  private:
   const TextQuery query_;

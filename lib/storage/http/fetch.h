@@ -1,9 +1,11 @@
 // Requests whose whole response fits in memory.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -26,7 +28,10 @@ struct TextQuery {
   std::function<absl::Status(const HttpResponse&)> refused;
   // Called once, at the end.
   std::function<void(absl::Status)> done;
-  int64_t max_bytes = 64 << 20;
+  // A page of a listing has 1,000 names of up to 3 kB, percent-encoded.
+  int64_t max_bytes = 8 << 20;
+  // No attempt begins later.
+  std::optional<std::chrono::steady_clock::time_point> give_up_at;
   // Truncates a longer body and accepts it, instead of refusing it.
   bool cut = false;
   // Accepts a 416 as a response: there is no such byte.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -18,6 +19,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/storage/http/client.h"
+#include "lib/storage/http/fetch.h"
 #include "lib/storage/http/message.h"
 #include "lib/storage/http/tiny_server.h"
 #include "lib/storage/http/url.h"
@@ -204,7 +206,6 @@ class TestExchange : public HttpExchange {
     outcome_.status = std::move(status);
     outcomes_->Set(index_, std::move(outcome_));
   }
-  int64_t BytesLeft() const override { return 1 << 20; }
 
  private:
   const std::string url_;
@@ -338,6 +339,39 @@ TEST(HttpClientTest, ASilentServerEndsInTime) {
               absl::DeadlineExceededError("nothing came for 0.05 s (2 "
                                           "attempts)"));
   }
+}
+
+// However much it promises.
+TEST(HttpClientTest, AServerThatDripsEndsInTime) {
+  HttpClientOptions options = Options();
+  options.timeout_s = 0.3;
+  options.retry.retries = 0;
+  TinyServer server([](const std::string&) {
+    TinyAnswer answer;
+    answer.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 8000000\r\n\r\n";
+    answer.drip = true;
+    return answer;
+  });
+  HttpClient client(options);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(GetOne(&client, server.url()).status.code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST(HttpClientTest, NoAttemptBeginsAfterTheEnd) {
+  HttpClient client(Options());
+  absl::Status status;
+  std::promise<void> done;
+  TextQuery query;
+  query.give_up_at = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  query.done = [&](absl::Status result) {
+    status = std::move(result);
+    done.set_value();
+  };
+  client.Start(NewTextExchange(std::move(query)));
+  done.get_future().wait();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
 }
 
 TEST(HttpClientTest, NobodyListens) {

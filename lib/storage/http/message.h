@@ -26,6 +26,9 @@ struct HttpRequest {
   // with a signature for that host. An error ends the exchange.
   std::function<absl::StatusOr<HttpRequest>(const std::string& location)>
       redirected;
+  // How much longer the answer may take than its bytes explain, if some keep
+  // coming.
+  double patience_s = 0;
   // Asks the server itself, whatever proxies are set.
   bool no_proxy = false;
 };
@@ -91,9 +94,6 @@ class HttpExchange {
   // The last call: OK, or the error of the last attempt, followed by the number
   // of attempts if there were several.
   virtual void Done(absl::Status status) = 0;
-
-  // Maximum number of bytes still to come; limits the time of an attempt.
-  virtual int64_t BytesLeft() const = 0;
 };
 
 }  // namespace feedrate

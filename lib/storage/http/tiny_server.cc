@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -92,9 +93,12 @@ void TinyServer::Serve(int fd) {
       if (n <= 0) break;
       sent += n;
     }
+    while (answer.drip && !stopping_ && send(fd, " ", 1, MSG_NOSIGNAL) == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
     char byte;
     if (answer.stall) recv(fd, &byte, 1, 0);
-    going = !answer.close && !answer.stall;
+    going = !answer.close && !answer.stall && !answer.drip;
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   open_.erase(std::find(open_.begin(), open_.end(), fd));

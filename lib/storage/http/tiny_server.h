@@ -15,6 +15,7 @@ struct TinyAnswer {
   std::string bytes;   // Starting with "HTTP/1.1 200 OK\r\n".
   bool close = false;  // Close the connection afterwards.
   bool stall = false;  // Stall afterwards, until the server ends.
+  bool drip = false;  // Send a space now and then, as long as somebody listens.
 };
 
 // Listens on a free port of 127.0.0.1, with one thread per connection.

@@ -312,9 +312,9 @@ class RangeExchange : public HttpExchange {
 
   void Done(absl::Status status) override { read_->PartDone(status); }
 
-  int64_t BytesLeft() const override { return bytes_ - received_; }
-
  private:
+  int64_t BytesLeft() const { return bytes_ - received_; }
+
   // 206: must be the requested range.
   absl::StatusOr<int64_t> TotalOfRange(const HttpResponse& response) const {
     const std::string& text = response.headers.Get("content-range");

@@ -228,6 +228,7 @@ absl::Status S3ErrorStatus(const HttpResponse& response, const Secrets& secrets,
 namespace {
 
 constexpr char kCrc32cHeader[] = "x-amz-checksum-crc32c";
+constexpr double kEndUploadS = 600;
 constexpr char kKeysOfAPage[] = "1000";  // The maximum of S3.
 
 // "https://host[/path]", without the key.
@@ -409,8 +410,12 @@ class S3Dialect : public BucketDialect, public UploadDialect {
                       "</ChecksumCRC32C></Part>");
     }
     absl::StrAppend(&body, "</CompleteMultipartUpload>");
-    return Request("POST", path().KeyOf(name), {{"uploadId", id}}, {}, {},
-                   body);
+    ASSIGN_OR_RETURN(
+        HttpRequest request,
+        Request("POST", path().KeyOf(name), {{"uploadId", id}}, {}, {}, body));
+    // S3 puts the parts together for minutes, and sends spaces meanwhile.
+    request.patience_s = kEndUploadS;
+    return request;
   }
   absl::Status ParseEnd(const std::string& body) override {
     // An error may come after the head that says 200.
