@@ -234,10 +234,12 @@ loader_test() {
   check loader_test timeout 30 bin/gpu_loader_test
 }
 
-# feedrate.Loader in Python against the CPU's; a few seconds.
+# feedrate.Loader in Python against the CPU's, and copies from pinned memory;
+# half a minute.
 module() {
-  title "feedrate.Loader: batches on the GPU"
-  check module timeout 100 "$python" python/tests/gpu_test.py
+  title "feedrate.Loader: batches on the GPU, copies that wait"
+  check module timeout 200 "$python" python/tests/gpu_test.py
+  check "module: speed" timeout 100 "$python" python/tests/gpu_test.py speed
 }
 
 # The loader in one process, since sanitizers do not follow a fork: engines,

@@ -14,6 +14,7 @@ STORAGE_PYTHON="$(dev/python_env.sh dev/locks/storage.lock)/bin/python"
 export STORAGE_PYTHON
 pillow="$(dev/python_env.sh "$locks/pillow.lock")"
 "$pillow/bin/python" -B python/tests/loader_test.py
+"$pillow/bin/python" -B python/tests/states_test.py
 
 if [[ "${1:-}" == --full ]]; then
   torch="$(dev/python_env.sh "$locks/torch_stack.lock")"

@@ -228,6 +228,11 @@ class BatchMemory {
   // ResourceExhausted if there is not enough memory.
   virtual absl::StatusOr<std::unique_ptr<MemoryBlock>> Allocate(
       size_t bytes) = 0;
+  // True for memory of somebody else, who alone knows when a batch that its
+  // consumer has dropped is no longer read, such as by copies in a queue. The
+  // loader then never uses the block of a delivered batch again. All blocks
+  // have the size of a full batch.
+  virtual bool is_foreign() const { return false; }
 };
 
 // Ordinary pages, large ones where the kernel has them: a batch of 256 images

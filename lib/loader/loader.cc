@@ -60,7 +60,8 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(
   loader->memory_ = memory == nullptr ? PageMemory() : std::move(memory);
   loader->copy_ = std::move(copy);
   // A consumer that asks for a batch while it has one gives two back.
-  loader->pool_ = std::make_shared<BlockPool>(options.buffers + 2);
+  loader->pool_ = std::make_shared<BlockPool>(
+      loader->memory_->is_foreign() ? 0 : options.buffers + 2);
   for (int i = 0; i < std::max(1, options.workers); ++i) {
     ASSIGN_OR_RETURN(std::unique_ptr<SampleMaker> maker,
                      SampleMaker::Create(RecipeOf(options)));
@@ -77,7 +78,9 @@ int64_t Loader::CountOf(EpochRange range) const {
 }
 
 absl::Status Loader::ReserveCount(int64_t count) {
-  const int64_t samples = std::min<int64_t>(options_.batch_size, count);
+  const int64_t samples = memory_->is_foreign()
+                              ? options_.batch_size
+                              : std::min<int64_t>(options_.batch_size, count);
   if (samples > block_samples_) blocks_.clear();
   block_samples_ = std::max(block_samples_, samples);
   const int64_t batches =

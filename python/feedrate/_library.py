@@ -9,12 +9,14 @@ from __future__ import annotations
 import concurrent.futures
 import ctypes
 import functools
+import math
 import os
 import pathlib
 import threading
+from collections.abc import Callable
 from typing import Any, NoReturn
 
-ABI = 2
+ABI = 3
 LIBRARY = "libfeedrate_loader.so"
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
@@ -42,14 +44,15 @@ class Array(ctypes.Structure):
     ]
 
 
-PIN = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
-)
-UNPIN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
-
-
-class Pinning(ctypes.Structure):
-    _fields_ = [("pin", PIN), ("unpin", UNPIN)]
+class Facts(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_int64),
+        ("batch_bytes", ctypes.c_int64),
+        ("channels", ctypes.c_int32),
+        ("height", ctypes.c_int32),
+        ("width", ctypes.c_int32),
+        ("mixes", ctypes.c_int32),
+    ]
 
 
 class Batch(ctypes.Structure):
@@ -64,6 +67,7 @@ class Batch(ctypes.Structure):
 
 _TEXTS = ctypes.POINTER(ctypes.c_char_p)
 _NUMBERS = ctypes.POINTER(ctypes.c_int64)
+_LOADER = ctypes.c_int64
 _FUNCTIONS = {
     # name: (result, arguments)
     "feedrate_loader_abi": (ctypes.c_int, []),
@@ -76,29 +80,27 @@ _FUNCTIONS = {
             _TEXTS,
             ctypes.c_int64,
             ctypes.POINTER(Array),
-            ctypes.POINTER(Pinning),
-            ctypes.POINTER(ctypes.c_void_p),
+            ctypes.POINTER(_LOADER),
         ],
     ),
-    "feedrate_close": (None, [ctypes.c_void_p]),
-    "feedrate_size": (ctypes.c_int64, [ctypes.c_void_p]),
-    "feedrate_names": (ctypes.c_void_p, [ctypes.c_void_p, _NUMBERS]),
-    "feedrate_labels": (None, [ctypes.c_void_p, ctypes.c_void_p]),
-    "feedrate_shape": (None, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_int32)]),
-    "feedrate_count": (ctypes.c_int64, [ctypes.c_void_p, ctypes.c_int64]),
+    "feedrate_close": (None, [_LOADER]),
+    "feedrate_describe": (ctypes.c_int, [_LOADER, ctypes.POINTER(Facts)]),
+    "feedrate_names": (ctypes.c_int, [_LOADER, ctypes.c_char_p, _NUMBERS]),
+    "feedrate_labels": (ctypes.c_int, [_LOADER, ctypes.c_void_p]),
+    "feedrate_count": (ctypes.c_int, [_LOADER, ctypes.c_int64, _NUMBERS]),
+    "feedrate_give": (ctypes.c_int, [_LOADER, ctypes.c_void_p]),
     "feedrate_start": (
         ctypes.c_int,
-        [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64],
+        [_LOADER, ctypes.c_int64, ctypes.c_int64],
     ),
     "feedrate_next": (
         ctypes.c_int,
-        [ctypes.c_void_p, ctypes.c_double, ctypes.POINTER(Batch)],
+        [_LOADER, ctypes.c_double, ctypes.POINTER(Batch)],
     ),
     "feedrate_release": (None, [ctypes.c_void_p]),
     "feedrate_dlpack": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_void_p]),
     "feedrate_drop_capsule": (None, [ctypes.c_void_p]),
-    "feedrate_stop": (None, [ctypes.c_void_p]),
-    "feedrate_faults": (ctypes.c_int64, [ctypes.c_void_p, _TEXTS]),
+    "feedrate_faults": (ctypes.c_int, [_LOADER, _NUMBERS, _TEXTS]),
 }
 
 
@@ -173,30 +175,26 @@ def fail(code: int) -> NoReturn:
 
 
 def open_loader(
-    settings: list[str],
-    files: list[str],
-    array: Array | None,
-    pinning: Pinning | None,
-) -> ctypes.c_void_p:
-    handle = ctypes.c_void_p()
-    code = load().feedrate_open(
-        texts(settings),
-        len(settings),
-        texts(files),
-        len(files),
-        array,
-        pinning,
-        ctypes.byref(handle),
+    settings: list[str], files: list[str], array: Array | None
+) -> int:
+    number = ctypes.c_int64()
+    check(
+        load().feedrate_open(
+            texts(settings),
+            len(settings),
+            texts(files),
+            len(files),
+            array,
+            ctypes.byref(number),
+        )
     )
-    if code != 0:
-        fail(code)
-    return handle
+    return number.value
 
 
-def open_loader_apart(*arguments: Any) -> ctypes.c_void_p:
+def open_loader_apart(*arguments: Any) -> int:
     """open_loader on a thread of its own, for what may wait for a server:
     Python hears Ctrl-C only between two calls of C."""
-    opened: concurrent.futures.Future[ctypes.c_void_p]
+    opened: concurrent.futures.Future[int]
     opened = concurrent.futures.Future()
 
     def run() -> None:
@@ -217,7 +215,7 @@ def open_loader_apart(*arguments: Any) -> ctypes.c_void_p:
     return opened.result()
 
 
-def close_loader(handle: ctypes.c_void_p) -> None:
+def close_loader(handle: int) -> None:
     load().feedrate_close(handle)
 
 
@@ -225,11 +223,83 @@ def texts(values: list[str]) -> ctypes.Array[ctypes.c_char_p]:
     return (ctypes.c_char_p * len(values))(*map(os.fsencode, values))
 
 
-def names(handle: ctypes.c_void_p) -> list[str]:
+def check(code: int) -> None:
+    if code != 0:
+        fail(code)
+
+
+def names(handle: int) -> list[str]:
     size = ctypes.c_int64()
-    data = load().feedrate_names(handle, ctypes.byref(size))
-    parts = ctypes.string_at(data, size.value).split(b"\0")
+    check(load().feedrate_names(handle, None, ctypes.byref(size)))
+    data = ctypes.create_string_buffer(size.value)
+    check(load().feedrate_names(handle, data, ctypes.byref(size)))
+    parts = data.raw.split(b"\0")
     return [os.fsdecode(part) for part in parts[:-1]]
+
+
+class ArrayBatch:
+    """A batch's memory, which goes back to the loader when no array uses it."""
+
+    def __init__(self, batch: Batch, shape: tuple[int, ...], dtype: str):
+        self.__array_interface__ = {
+            "data": (batch.data, False),
+            "shape": shape,
+            "typestr": "<f4" if dtype == "float32" else "|u1",
+            "version": 3,
+        }
+        self._library = load()
+        self._keep = batch.keep
+        self._pid = os.getpid()
+
+    def __del__(self) -> None:
+        if os.getpid() == self._pid:
+            self._library.feedrate_release(self._keep)
+
+
+class Blocks:
+    """Memory of somebody else for the batches of a loader: each batch takes its
+    block along, and the loader does not use it again.
+
+    `make` returns a new block of so many bytes, and its address."""
+
+    def __init__(
+        self, make: Callable[[int], tuple[Any, int]], size: int, count: int
+    ) -> None:
+        self._make = make
+        self._size = size
+        self._count = count
+        # By address: those that the loader has.
+        self._blocks: dict[int, Any] = {}
+
+    def fill(self, handle: int) -> None:
+        """Gives the loader as many as it needs to start and for a batch."""
+        while len(self._blocks) < self._count:
+            block, address = self._make(self._size)
+            self._blocks[address] = block
+            check(load().feedrate_give(handle, address))
+
+    def take(self, batch: Batch, shape: tuple[int, ...], dtype: Any) -> Any:
+        """The batch as a part of its block."""
+        block = self._blocks.pop(batch.data)
+        load().feedrate_release(batch.keep)
+        return block.view(dtype)[: math.prod(shape)].reshape(shape)
+
+
+def pinned(torch: Any) -> Callable[[int], tuple[Any, int]]:
+    """Makes blocks of torch's own pinned memory. torch notes which streams copy
+    from it, and uses it again when they have."""
+
+    def make(size: int) -> tuple[Any, int]:
+        try:
+            block = torch.empty(size, dtype=torch.uint8, pin_memory=True)
+        except RuntimeError as error:
+            raise MemoryError(
+                f"feedrate.Loader: pin_memory: torch has no {size} bytes of"
+                " pinned memory; a smaller batch_size needs less"
+            ) from error
+        return block, block.data_ptr()
+
+    return make
 
 
 # The capsule keeps this address.

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feedrate import _arguments, _library
+from feedrate import _arguments, _epochs, _library
 
 if TYPE_CHECKING:
     from feedrate._arguments import Labels, Step
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
-# So often Python looks whether Ctrl-C was pressed.
-_WAIT_S = 0.2
 
 
 class Loader:
@@ -77,8 +76,9 @@ class Loader:
       nvjpeg: what decodes on a GPU besides the workers: ``hardware``, ``gpu``
         (kernels), ``both`` or ``off``. ``auto``: hardware, if there is any.
         With ``off``, the same seed gives the same pixels to the bit.
-      pin_memory: torch only: batches lie in pinned memory. Without CUDA it
-        does nothing.
+      pin_memory: with ``output="torch"``: batches lie in torch's pinned memory,
+        as those of a DataLoader do. It is used again when every stream that
+        torch copies from it has done so. Without CUDA it does nothing.
       return_index: batches are (images, labels, indexes of items).
       on_error: ``skip``: the next usable image takes the place of one that
         cannot be used, see ``loader.skipped``. ``fail``: RuntimeError.
@@ -148,6 +148,7 @@ class Loader:
                 workers = max(1, workers - 4)
         self._channels_last = bool(channels_last)
         self._dtype = _arguments.word("dtype", dtype, "float32 uint8")
+        self._value_type = getattr(self._torch or np, self._dtype)
         self._return_index = return_index
         self._seed = _arguments.whole("seed", seed, 0)
         self._shuffle = bool(shuffle)
@@ -159,6 +160,7 @@ class Loader:
             raise _arguments.wrong(
                 "nvjpeg", nvjpeg, 'it with device="cuda" only'
             )
+        self._prefetch = _arguments.whole("prefetch", prefetch, 1)
         channels = 3 if array is None else array.shape[3]
         self._settings = [
             f"source={self._kind}",
@@ -170,7 +172,7 @@ class Loader:
             f"channels={channels}",
             f"flip={int(flip)}",
             f"workers={_arguments.whole('workers', workers, 0)}",
-            f"prefetch={_arguments.whole('prefetch', prefetch, 1)}",
+            f"prefetch={self._prefetch}",
             f"shuffle={int(self._shuffle)}",
             f"seed={self._seed}",
             f"rank={self.rank}",
@@ -195,10 +197,9 @@ class Loader:
             anonymous="true" if anonymous else None,
             connections=connections,
         )
-        # Outlives the library's use of it.
-        self._array = array
-        self._pinning = self._make_pinning(pin_memory)
-        self._open(files, array)
+        if pin_memory and output != "torch":
+            raise _arguments.wrong("pin_memory", True, 'it with output="torch"')
+        self._open(files, array, self._make_block(pin_memory))
         self._names: list[str] | None = None
         #: Names of the folders that labels stand for; empty if they do not.
         self.classes: list[str] = []
@@ -207,26 +208,17 @@ class Loader:
         except BaseException:
             self.close()
             raise
-        self._warn_of_ranks()
-        # Number of the next pass, and where it starts.
-        self._epoch = 0
-        self._position = 0
-        self._pass: _Pass | None = None
+        self._warn_of_ranks(0)
         self._warned = 0
 
     # Iterating.
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        self._check_usable()
-        self._forget_unused_pass()
-        epoch, start = self._epoch, self._position
-        code = self._library.feedrate_start(self._handle, epoch, start)
-        if code != 0:
-            _library.fail(code)
-        self._pass = _Pass(self, epoch, start)
-        # A pass that is left early is not continued, as with DataLoader.
-        self._epoch, self._position = epoch + 1, 0
-        return self._pass
+        with self._lock:
+            self._check_usable()
+            unused = self._place.unused
+            epoch, start = unused.place if unused else self._place[:2]
+            return _epochs.Pass(self, epoch, start)
 
     def __len__(self) -> int:
         """Batches of this rank in a whole epoch."""
@@ -234,11 +226,6 @@ class Loader:
         if self._splits(0):
             samples = self.size // self.world_size + 1
         return -(-samples // self.batch_size)
-
-    @property
-    def size(self) -> int:
-        """Number of items, over all ranks."""
-        return len(self.labels)
 
     @property
     def names(self) -> list[str]:
@@ -264,20 +251,29 @@ class Loader:
         """Sets the number of the next epoch, which decides its order.
 
         Epochs count from 0 by themselves. A position that `load_state_dict`
-        has set stays if it is in this epoch."""
+        has set stays if it is in this epoch. An iterator that has not given a
+        batch goes to the epoch too."""
         epoch = _arguments.whole("epoch", epoch, 0)
-        self._forget_unused_pass()
-        if epoch != self._epoch:
-            self._epoch, self._position = epoch, 0
+        with self._lock:
+            place = self._place
+            if place.unused is not None:
+                if place.state[0] != epoch:
+                    self._check_usable()
+                    place.unused.begin(epoch, 0)
+            elif place.leads or place.epoch != epoch:
+                self._place = _epochs.Place(epoch, 0, place.running)
+
+    @property
+    def sampler(self) -> _Sampler:
+        """Has `set_epoch`: Lightning and others look for it here."""
+        return _Sampler(self)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the next batch starts, the same on all ranks.
 
         Any number of workers or ranks can continue there, with any batch size;
         all ranks must have taken the same number of full batches."""
-        epoch, position = self._epoch, self._position
-        if self._pass is not None and not self._pass.done:
-            epoch, position = self._pass.epoch, self._pass.position
+        epoch, position = self._place.state
         return {
             "version": 1,
             "epoch": epoch,
@@ -296,6 +292,12 @@ class Loader:
                 " feedrate.Loader; start the epoch again"
             )
         mine = self.state_dict()
+        for name in mine:
+            if name not in state:
+                raise ValueError(
+                    f"load_state_dict: the state has no {name}; pass what"
+                    " state_dict() returned"
+                )
         for name in ("size", "seed", "shuffle"):
             if state[name] != mine[name]:
                 raise ValueError(
@@ -303,16 +305,24 @@ class Loader:
                     f" this loader {name}={mine[name]}; make it with the same"
                     " data, seed and shuffle"
                 )
-        self._epoch = _arguments.whole("epoch", state["epoch"], 0)
-        self._position = _arguments.whole("position", state["position"], 0)
-        self._pass = None
+        epoch = _arguments.whole("epoch", state["epoch"], 0)
+        position = _arguments.whole("position", state["position"], 0)
+        if position >= self.size:
+            raise ValueError(
+                f"load_state_dict: position {position} is beyond the end of an"
+                f" epoch of {self.size} items; pass what state_dict() returned"
+            )
+        with self._lock:
+            self._place = _epochs.Place(epoch, position)
+        self._warn_of_ranks(position)
 
     # The end.
 
     def close(self) -> None:
-        """Ends the threads. Batches stay valid. May be called twice."""
-        self._pass = None
+        """Ends the threads, and with an error a `next` that waits in another
+        thread. Batches stay valid. May be called twice."""
         self._closer()
+        self._place = _epochs.Place(*self._place.state)
 
     def __enter__(self) -> Loader:
         return self
@@ -328,62 +338,77 @@ class Loader:
 
     # Parts.
 
-    def _forget_unused_pass(self) -> None:
-        """An iterator that gave no batch is no epoch: Lightning makes one
-        before each training."""
-        last = self._pass
-        if last and not last.done and last.position == last.start:
-            self._epoch, self._position = last.epoch, last.start
-            self._pass = None
-
-    def _open(self, files: list[str], array: np.ndarray | None) -> None:
+    def _open(
+        self,
+        files: list[str],
+        array: np.ndarray | None,
+        make_block: Callable[[int], tuple[Any, int]] | None,
+    ) -> None:
         self._library = _library.load()
         if self._gpu >= 0:
             _library.load_nvjpeg()
         self._pid = os.getpid()
+        # Held by who takes a batch or changes the place.
+        self._lock = threading.RLock()
+        self._place = _epochs.Place()
         view = None
         if array is not None:
             view = _library.Array(array.ctypes.data, *array.shape)
         steps = any(text.startswith("step=") for text in self._settings)
         settings = [
             *self._settings,
+            f"memory={'own' if make_block is None else 'foreign'}",
             f"configs={_library.configs() if steps else ''}",
         ]
         waits = self._kind == "store"
         opens = _library.open_loader_apart if waits else _library.open_loader
-        self._handle = handle = opens(settings, files, view, self._pinning)
-        self._closer = weakref.finalize(
-            self, _close, self._library, handle, self._pid, array
+        self._handle = opens(settings, files, view)
+        facts = _library.Facts()
+        _library.check(
+            self._library.feedrate_describe(self._handle, ctypes.byref(facts))
         )
-        shape = (ctypes.c_int32 * 4)()
-        self._library.feedrate_shape(handle, shape)
-        channels, height, width, self._mixes = shape
-        planes = (channels, height, width)
+        self._blocks: _library.Blocks | None = None
+        if make_block is not None:
+            self._blocks = _library.Blocks(
+                make_block, facts.batch_bytes, self._prefetch + 1
+            )
+        self._closer = weakref.finalize(
+            self,
+            _close,
+            self._library,
+            self._handle,
+            self._pid,
+            # Memory that the library uses until then.
+            (array, self._blocks),
+        )
+        #: Number of items, over all ranks.
+        self.size = facts.size
+        self._mixes = facts.mixes
+        planes = (facts.channels, facts.height, facts.width)
         self._shape = planes[1:] + planes[:1] if self._channels_last else planes
 
-    def _make_pinning(self, wanted: bool) -> _library.Pinning | None:
-        if not wanted or self._torch is None:
-            return None
-        if not self._torch.cuda.is_available():
-            return None
-        major = self._torch.version.cuda.split(".")[0]
-        # Loaded already, by torch.
-        cuda = ctypes.CDLL(f"libcudart.so.{major}")
-        self._torch.cuda.init()
-        return _library.Pinning(
-            _library.PIN(("cudaHostRegister", cuda)),
-            _library.UNPIN(("cudaHostUnregister", cuda)),
-        )
+    def _make_block(
+        self, pin_memory: bool
+    ) -> Callable[[int], tuple[Any, int]] | None:
+        """What makes memory for batches; None: the library has its own."""
+        self._pins = pin_memory and self._torch.cuda.is_available()
+        return _library.pinned(self._torch) if self._pins else None
+
+    def _fill(self) -> None:
+        if self._blocks is not None:
+            self._blocks.fill(self._handle)
 
     def _make_labels(self, given: Labels) -> np.ndarray:
-        size = self._library.feedrate_size(self._handle)
+        size = self.size
         if callable(given):
             found = np.array([given(name) for name in self.names])
         elif given is not None:
             found = np.asarray(given)
         else:
             found = np.empty(size, np.int64)
-            self._library.feedrate_labels(self._handle, found.ctypes.data)
+            _library.check(
+                self._library.feedrate_labels(self._handle, found.ctypes.data)
+            )
             if self._kind != "array" and (found < 0).all():
                 found = self._folder_labels()
         if found.shape != (size,) or found.dtype.kind not in "iu":
@@ -408,7 +433,13 @@ class Loader:
 
     def _samples(self, start: int) -> int:
         self._check_usable()
-        return int(self._library.feedrate_count(self._handle, start))
+        count = ctypes.c_int64()
+        _library.check(
+            self._library.feedrate_count(
+                self._handle, start, ctypes.byref(count)
+            )
+        )
+        return count.value
 
     def _splits(self, start: int) -> bool:
         """EpochShare::Splits of lib/loader/source/source.h."""
@@ -422,21 +453,26 @@ class Loader:
 
     def _faults(self) -> tuple[int, str]:
         self._check_usable()
-        text = ctypes.c_char_p()
-        total = self._library.feedrate_faults(self._handle, ctypes.byref(text))
-        return total, os.fsdecode(text.value or b"")
+        total, text = ctypes.c_int64(), ctypes.c_char_p()
+        _library.check(
+            self._library.feedrate_faults(
+                self._handle, ctypes.byref(total), ctypes.byref(text)
+            )
+        )
+        return total.value, (text.value or b"").decode("utf-8", "replace")
 
-    def _warn_of_ranks(self) -> None:
+    def _warn_of_ranks(self, start: int) -> None:
         """The first rank has most items, the last fewest."""
-        least, rest = divmod(self.size, self.world_size)
+        items = self.size - start
+        least, rest = divmod(items, self.world_size)
         if (
             self._tail == "keep"
             and rest > 0
             and least % self.batch_size == 0
-            and not self._splits(0)
+            and not self._splits(start)
         ):
             warnings.warn(
-                f"feedrate.Loader: {self.size} items over {self.world_size}"
+                f"feedrate.Loader: {items} items over {self.world_size}"
                 " ranks give some ranks a batch more than others, and a"
                 " training that waits for all ranks in each step would hang;"
                 ' pass tail="pad" or tail="drop"',
@@ -471,10 +507,13 @@ class Loader:
         labels: Any = self._labels_of(items, batch.own_share)
         shape = (batch.size, *self._shape)
         images: Any
-        if self._passes_on or self._gpu >= 0:
+        if self._blocks is not None:
+            with self._lock:
+                images = self._blocks.take(batch, shape, self._value_type)
+        elif self._passes_on or self._gpu >= 0:
             images = _library.DeviceBatch(batch, shape, self._gpu)
         else:
-            images = np.asarray(_Memory(batch, shape, self))
+            images = np.asarray(_library.ArrayBatch(batch, shape, self._dtype))
         others = [labels, items] if self._return_index else [labels]
         torch = self._torch
         if torch is None:
@@ -487,8 +526,10 @@ class Loader:
             others[0] = (
                 others[0].pin_memory().to(images.device, non_blocking=True)
             )
-        else:
+        elif self._blocks is None:
             images = torch.from_numpy(images)
+        if self._pins:
+            others[0] = others[0].pin_memory()
         if self._channels_last:
             images = images.permute(0, 3, 1, 2)
         return (images, *others)
@@ -504,75 +545,17 @@ class Loader:
         return shares
 
 
-class _Pass:
-    """One epoch, or what is left of it."""
+class _Sampler:
+    """What decides the order, as far as others set it."""
 
-    def __init__(self, loader: Loader, epoch: int, start: int) -> None:
+    def __init__(self, loader: Loader) -> None:
         self._loader = loader
-        self.epoch = epoch
-        self.start = self.position = start
-        self._left = loader._samples(start)
-        self._splits = loader._splits(start)
-        self._batches = 0
-        self.done = self._left == 0
 
-    def __iter__(self) -> _Pass:
-        return self
-
-    def __next__(self) -> tuple[Any, ...]:
-        loader = self._loader
-        if self.done:
-            raise StopIteration
-        loader._check_usable()
-        if loader._pass is not self:
-            raise RuntimeError(
-                "feedrate.Loader: a later loop has started; a loader runs one"
-                " at a time, make a second one for another"
-            )
-        batch = _library.Batch()
-        code = _library.DEADLINE_EXCEEDED
-        while code == _library.DEADLINE_EXCEEDED:
-            code = loader._library.feedrate_next(
-                loader._handle, _WAIT_S, ctypes.byref(batch)
-            )
-        if code != 0:
-            self.done = True
-            raise RuntimeError(f"feedrate.Loader: {_library.message()}")
-        self._left -= batch.size
-        # EpochShare::StartAfter.
-        self._batches += 1
-        self.position += batch.size * loader.world_size
-        if self._splits:
-            full = self._batches * loader.batch_size * loader.world_size
-            most = loader.size - loader.world_size
-            self.position = min(self.start + full, most)
-        if self._left <= 0:
-            self.done = True
-            loader._warn_of_faults()
-        return loader._deliver(batch)
+    def set_epoch(self, epoch: int) -> None:
+        self._loader.set_epoch(epoch)
 
 
-class _Memory:
-    """A batch's memory, which goes back to the loader when no array uses it."""
-
-    def __init__(
-        self, batch: _library.Batch, shape: tuple[int, ...], loader: Loader
-    ) -> None:
-        self.__array_interface__ = {
-            "data": (batch.data, False),
-            "shape": shape,
-            "typestr": "<f4" if loader._dtype == "float32" else "|u1",
-            "version": 3,
-        }
-        self._release = (loader._library, batch.keep, loader._pid)
-
-    def __del__(self) -> None:
-        library, keep, pid = self._release
-        if os.getpid() == pid:
-            library.feedrate_release(keep)
-
-
-def _close(library: Any, handle: Any, pid: int, _array: Any) -> None:
+def _close(library: Any, handle: int, pid: int, _memory: Any) -> None:
     # A forked process has the memory, but not the threads.
     if os.getpid() == pid:
         library.feedrate_close(handle)

@@ -1,15 +1,20 @@
-"""feedrate.Loader with device="cuda", held against the CPU loader.
+"""feedrate.Loader with device="cuda", held against the CPU loader; and copies
+to the GPU of what the CPU loader makes.
 
 Needs a GPU and torch; without a GPU it says so and checks nothing. Runs in the
 bundle of dev/gpu_bundle.sh (gpu_check.sh module) and in a checkout after
 
     dev/bazel.sh build --config=cuda //lib/loader/python:feedrate_loader \\
         //lib/media:write_synthetic
+
+CopyTest and `gpu_test.py speed` need neither CUDA in the library nor
+write_synthetic.
 """
 
 import gc
 import shutil
 import sys
+import time
 import unittest
 import warnings
 
@@ -361,6 +366,100 @@ class MemoryTest(GpuCase):
                 iter(loader)
 
 
+class CopyTest(cases.Case):
+    """Batches in host memory, whose copies to the GPU wait for a busy stream:
+    Python has dropped each batch long before the copy reads it."""
+
+    BATCHES = 1000
+
+    def wrong_batches(self, loader, stream, to_tensor, first):
+        """(wrong batches, batches, places in memory), of the samples from
+        `first` on."""
+        found, places = [], set()
+        with torch.cuda.stream(stream):
+            while len(found) < self.BATCHES:
+                for images, _, items in loader:
+                    tensor = to_tensor(images)[first:]
+                    places.add(tensor.data_ptr())
+                    torch.cuda._sleep(2_000_000)  # About 1 ms.
+                    copy = tensor.to("cuda", non_blocking=True)
+                    found.append((copy, [int(i) for i in items[first:]]))
+                    del images, tensor, copy
+                    # So that memory is used again, by copies that wait too.
+                    if len(found) % 50 == 0:
+                        stream.synchronize()
+        stream.synchronize()
+        wrong = 0
+        for copy, items in found:
+            wanted = torch.tensor(items, device="cuda").view(-1, 1, 1)
+            wrong += not bool((copy[:, 0].round() == wanted).all())
+        return wrong, len(found), len(places)
+
+    def check(self, name, stream=None, first=0, **arguments):
+        to_tensor = {
+            "numpy": torch.from_numpy,
+            "dlpack": torch.from_dlpack,
+        }.get(arguments.get("output"), lambda images: images)
+        given = {"output": "torch", "mean": 0, "std": 1 / 255, **arguments}
+        loader = self.loader(
+            self.array(250), shuffle=True, return_index=True, crop=160, **given
+        )
+        stream = stream or torch.cuda.default_stream()
+        wrong, batches, places = self.wrong_batches(
+            loader, stream, to_tensor, first
+        )
+        print(
+            f"{name}: {batches} batches, {wrong} wrong, in {places} places",
+            file=sys.stderr,
+        )
+        self.assertEqual(wrong, 0, name)
+        self.assertLess(places, batches, name)
+
+    def test_pinned(self):
+        self.check("pinned", pin_memory=True)
+
+    def test_pinned_floats_on_another_stream(self):
+        self.check(
+            "pinned floats, a stream of its own",
+            torch.cuda.Stream(),
+            pin_memory=True,
+            dtype="float32",
+        )
+
+    def test_pinned_channels_last(self):
+        self.check("pinned, channels last", pin_memory=True, channels_last=True)
+
+    def test_not_pinned(self):
+        for output in ("torch", "numpy", "dlpack"):
+            self.check(f"not pinned, {output}", output=output)
+
+    def test_a_part_of_a_pinned_batch(self):
+        """Its address is not that of the block; its storage is."""
+        self.check("pinned, a part", torch.cuda.Stream(), 1, pin_memory=True)
+
+
+def tell_speed():
+    """Images/s of decoded images into batches, and to the GPU."""
+    source = cases.noisy(2048, height=256, width=256)
+    rates = {False: [], True: []}
+    loaders = {
+        pin: cases.feedrate.Loader(
+            source, batch_size=256, flip=True, pin_memory=pin
+        )
+        for pin in rates
+    }
+    for _ in range(11):
+        for pin, loader in loaders.items():
+            begin = time.monotonic()
+            for images, _ in loader:
+                images.to("cuda", non_blocking=True)
+            torch.cuda.synchronize()
+            rates[pin].append(len(source) / (time.monotonic() - begin))
+    for pin, found in rates.items():
+        # Without the first epoch, in which memory is made.
+        print(f"pin_memory={pin}: {np.median(found[1:]):,.0f} images/s")
+
+
 class ErrorsTest(GpuCase):
     def test_no_such_gpu(self):
         with self.assertRaisesRegex(ValueError, "cuda:99"):
@@ -374,5 +473,8 @@ class ErrorsTest(GpuCase):
 if __name__ == "__main__":
     if not torch.cuda.is_available():
         print("no GPU here: feedrate.Loader on a GPU is not checked")
+        sys.exit(0)
+    if sys.argv[1:] == ["speed"]:
+        tell_speed()
         sys.exit(0)
     unittest.main(verbosity=2)

@@ -1,14 +1,23 @@
-"""feedrate.Loader in the training loops of Lightning and accelerate."""
+"""feedrate.Loader in training loops: of Lightning, accelerate and torchrun."""
 
+import contextlib
+import json
 import logging
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
 import unittest
 import warnings
 
 import accelerate
 import cases  # Puts feedrate on the path.
+import numpy as np
 import pytorch_lightning as lightning
 import torch
 
+THIS = pathlib.Path(__file__).resolve()
 SIZE, BATCH = 100, 8
 STEPS = 13  # Per epoch.
 
@@ -48,6 +57,17 @@ class Classifier(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
+class Kill(lightning.Callback):
+    """Ends a training before step `step`, as a machine that goes away."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_train_batch_start(self, trainer, *_):
+        if trainer.global_step == self.step:
+            raise InterruptedError
+
+
 class LightningTest(LoopsCase):
     def trainer(self, **arguments):
         return lightning.Trainer(
@@ -73,25 +93,56 @@ class LightningTest(LoopsCase):
         self.assertEqual(list(model.seen.values()), self.expected(2))
         self.assertEqual(sorted(model.seen[1]), list(range(SIZE)))
 
-    def test_its_checkpoint_resumes_in_the_middle_of_an_epoch(self):
-        """By other workers, at the next sample."""
-        taken = STEPS + 5
-        saving = lightning.callbacks.ModelCheckpoint(
-            self.folder, "middle", every_n_train_steps=taken
-        )
-        before = self.trainer(max_steps=taken, callbacks=[saving])
-        before.fit(Classifier(), self.training_loader())
+    def seen(self, ends, validates=False):
+        """What was trained on in each epoch by trainings that each continue
+        the one before, with other workers: to the end of so many epochs, or
+        until they are killed after (epochs, steps)."""
+        seen, checkpoint = {}, None
+        for number, end in enumerate(ends):
+            folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+            killed = isinstance(end, tuple)
+            step = end[0] * STEPS + end[1] if killed else None
+            saving = lightning.callbacks.ModelCheckpoint(
+                folder, "last", every_n_train_steps=step
+            )
+            trainer = self.trainer(
+                callbacks=[saving, Kill(step)],
+                max_epochs=100 if killed else end,
+            )
+            model = Classifier()
+            loaders = [self.training_loader(workers=number)]
+            if validates:
+                loaders.append(self.training_loader(workers=1))
+            with (
+                self.assertRaises(InterruptedError)
+                if killed
+                else contextlib.nullcontext()
+            ):
+                trainer.fit(model, *loaders, ckpt_path=checkpoint)
+            checkpoint = folder / "last.ckpt"
+            for epoch, ids in model.seen.items():
+                seen.setdefault(epoch, []).extend(ids)
+        return seen
 
-        model = Classifier()
-        after = self.trainer(max_epochs=3, enable_checkpointing=False)
-        after.fit(
-            model,
-            self.training_loader(workers=1),
-            ckpt_path=self.folder / "middle.ckpt",
-        )
-        self.assertEqual(after.global_step, 3 * STEPS)
-        _, second, third = self.expected(3)
-        self.assertEqual(model.seen, {1: second[5 * BATCH :], 2: third})
+    def test_its_checkpoints_resume(self):
+        """At the end of an epoch and in its middle, once, twice and three
+        times; after its last step once. (After that, Lightning 2.6 counts
+        epochs wrongly, with any loader.)"""
+        expected = self.expected(8)
+        middle = [(1, 5), (1, 9), (3, 2)]
+        ends = [2, 3, 5, 7]
+        both = [[(1, 0)], [3, (3, 4)], [(1, 5), 3, (3, 4)]]
+        for count in (1, 2, 3):
+            for plan in (
+                ends[: count + 1],
+                [*middle[:count], 5],
+                [*both[count - 1], 6],
+            ):
+                for validates in (False, True):
+                    with self.subTest(plan=plan, validates=validates):
+                        found = self.seen(plan, validates)
+                        wanted = dict(enumerate(expected[: plan[-1]]))
+                        self.assertEqual(found, wanted)
 
 
 class AccelerateTest(LoopsCase):
@@ -120,22 +171,87 @@ class AccelerateTest(LoopsCase):
                 break
         return seen
 
-    def test_its_checkpoint_resumes_in_the_middle_of_an_epoch(self):
-        first, second, third = self.expected(3)
-        loader = self.training_loader()
-        prepared = self.prepared(loader)
-        self.assertEqual(self.train(loader, prepared), first)
-        self.assertEqual(
-            self.train(loader, prepared, steps=5), second[: 5 * BATCH]
-        )
-        prepared[0].save_state(str(self.folder / "middle"))
+    def test_its_checkpoints_resume(self):
+        """In the middle of an epoch and at its end; once, twice and three
+        times."""
+        expected = self.expected(3)
+        seen = []
+        for number, steps in enumerate((5, None, 4, 20)):
+            loader = self.training_loader(workers=number)
+            prepared = self.prepared(loader)
+            if number > 0:
+                prepared[0].load_state(str(self.folder / str(number - 1)))
+            seen += self.train(loader, prepared, steps)
+            prepared[0].save_state(str(self.folder / str(number)))
+        self.assertEqual(seen, sum(expected[:2], []))
 
-        again = self.training_loader(workers=1)
-        prepared = self.prepared(again)
-        prepared[0].load_state(str(self.folder / "middle"))
-        self.assertEqual(self.train(again, prepared), second[5 * BATCH :])
-        self.assertEqual(self.train(again, prepared), third)
+
+class TorchrunTest(LoopsCase):
+    def test_checkpoints_resume_with_other_ranks(self):
+        """Two ranks, then one, then three; a state in the middle of an epoch,
+        at its end, and in the middle again."""
+        np.save(self.folder / "source.npy", self.array(SIZE))
+        seen = {}
+        for ranks, steps in ((2, 9), (1, 11), (3, 30)):
+            done = subprocess.run(
+                [
+                    *(sys.executable, "-B", "-m", "torch.distributed.run"),
+                    *("--standalone", f"--nproc-per-node={ranks}"),
+                    *(THIS, "rank", self.folder, str(steps)),
+                ],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lines = done.stdout.splitlines()
+            self.assertEqual(len(lines), ranks, done.stdout)
+            for line in lines:
+                for epoch, ids in json.loads(line).items():
+                    seen.setdefault(int(epoch), []).extend(ids)
+        self.assertEqual(sorted(seen), [0, 1, 2, 3])
+        for ids in seen.values():
+            self.assertEqual(sorted(ids), list(range(SIZE)))
+
+
+def run_rank(folder, steps):
+    """Trains so many steps, at most four epochs, and saves the state."""
+    torch.distributed.init_process_group("gloo")
+    rank = torch.distributed.get_rank()
+    loader = cases.feedrate.Loader(
+        np.load(f"{folder}/source.npy"),
+        batch_size=BATCH,
+        crop=16,
+        dtype="uint8",
+        shuffle=True,
+        workers=1,
+        rank=int(os.environ["RANK"]),
+        world_size=int(os.environ["WORLD_SIZE"]),
+    )
+    saved = pathlib.Path(folder, "state.pt")
+    if saved.exists():
+        loader.load_state_dict(torch.load(saved))
+    torch.distributed.barrier()
+    model = torch.nn.parallel.DistributedDataParallel(
+        torch.nn.Linear(3 * 16 * 16, 1)
+    )
+    seen, left = {}, int(steps)
+    while loader.epoch < 4 and left > 0:
+        epoch = loader.epoch
+        for images, _ in loader:
+            model(images.flatten(1) / 255).sum().backward()
+            seen.setdefault(epoch, []).extend(map(int, cases.ids(images)))
+            left -= 1
+            if left == 0:
+                break
+    if rank == 0:
+        torch.save(loader.state_dict(), saved)
+    torch.distributed.destroy_process_group()
+    # One write: lines of ranks do not mix.
+    os.write(1, (json.dumps(seen) + "\n").encode())
 
 
 if __name__ == "__main__":
-    unittest.main()
+    if sys.argv[1:2] == ["rank"]:
+        run_rank(*sys.argv[2:])
+    else:
+        unittest.main()

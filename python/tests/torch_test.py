@@ -14,6 +14,7 @@ import unittest
 import cases  # Puts feedrate on the path.
 import numpy as np
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 EXAMPLE = cases.ROOT / "examples/train_vit.py"
 THIS = pathlib.Path(__file__).resolve()
@@ -79,8 +80,46 @@ class TensorTest(cases.Case):
 
     def test_pinned_memory(self):
         loader = self.loader(self.array(), output="torch", pin_memory=True)
-        images, _ = next(iter(loader))
-        self.assertEqual(images.is_pinned(), torch.cuda.is_available())
+        images, labels = next(iter(loader))
+        for tensor in (images, labels):
+            self.assertEqual(tensor.is_pinned(), torch.cuda.is_available())
+
+    def test_pinned_memory_is_torchs_and_goes_back_to_it(self):
+        """Its allocator knows which copies still read it; gpu_test.py has such
+        copies."""
+        made = {}
+
+        def make(size):
+            block = torch.empty(size, dtype=torch.uint8)
+            made[block.data_ptr()] = StorageWeakRef(block.untyped_storage())
+            return block, block.data_ptr()
+
+        class Pinned(cases.feedrate.Loader):
+            def _make_block(self, pin_memory):
+                self._pins = False
+                return make
+
+        def alive():
+            return sum(not block.expired() for block in made.values())
+
+        for dtype, last in (("uint8", True), ("float32", False)):
+            arguments = {"dtype": dtype, "channels_last": last}
+            source = cases.noisy(50)
+            wanted = iter(self.loader(source, output="torch", **arguments))
+            loader = Pinned(source, batch_size=8, crop=16, **arguments)
+            for images, _ in loader:
+                self.assertTrue(torch.equal(images, next(wanted)[0]))
+                self.assertIn(images.untyped_storage().data_ptr(), made)
+                # Those that are being filled, and the batch.
+                self.assertEqual(alive(), 3)
+                part = images[2:]
+                del images
+                self.assertEqual(alive(), 3)
+                del part
+                self.assertEqual(alive(), 2)
+            loader.close()
+            del loader
+            self.assertEqual(alive(), 0)
 
     def test_replaces_a_dataloader(self):
         """The same loop with either; both learn which class is brighter."""
@@ -222,7 +261,7 @@ class PageTest(cases.Case):
             textwrap.dedent(block)
             for block in blocks
             # gpu_test.py has the loop on a GPU.
-            if "feedrate.Loader" in block and 'device="cuda"' not in block
+            if "feedrate.Loader" in block and '"cuda"' not in block
         ]
         self.assertEqual(len(code), 4)
         names = {}

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,22 +15,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/python/engine.h"
 #include "lib/loader/python/settings.h"
 #include "lib/loader/source/source.h"
-
-struct feedrate_loader {
-  feedrate::LoaderOptions options;
-  int gpu = -1;  // -1: batches are in host memory.
-  feedrate::EpochShare share;
-  // Guards the epoch: Python lets other threads run during every call.
-  std::mutex mutex;
-  std::unique_ptr<feedrate::Engine> engine;
-  int64_t earlier_faults = 0;  // Those of epochs that have ended.
-  std::string names;
-  std::string faults;
-};
 
 // Python's own, in every process that has Python.
 extern "C" __attribute__((weak)) int PyCapsule_IsValid(void* capsule,
@@ -46,7 +36,7 @@ namespace {
 thread_local std::string last_error;  // NOLINT: a C function returns it.
 
 int Code(const absl::Status& status) {
-  if (!status.ok()) last_error = std::string(status.message());
+  if (!status.ok()) last_error = PrintableText(status.message());
   return static_cast<int>(status.code());
 }
 
@@ -62,37 +52,32 @@ int Guarded(const Work& work) {
   }
 }
 
-class PinnedBlock : public MemoryBlock {
+// Memory that the caller gives to the loader, and takes back with each batch.
+class ForeignMemory : public BatchMemory {
  public:
-  PinnedBlock(std::unique_ptr<MemoryBlock> block, feedrate_pinning pinning)
-      : block_(std::move(block)), pinning_(pinning) {}
-  ~PinnedBlock() override { pinning_.unpin(block_->data()); }
-  float* data() const override { return block_->data(); }
+  void Give(void* data) { spare_.push_back(data); }
 
- private:
-  std::unique_ptr<MemoryBlock> block_;
-  const feedrate_pinning pinning_;
-};
-
-class PinnedPages : public BatchMemory {
- public:
-  explicit PinnedPages(const feedrate_pinning& pinning) : pinning_(pinning) {}
-
-  absl::StatusOr<std::unique_ptr<MemoryBlock>> Allocate(size_t bytes) override {
-    ASSIGN_OR_RETURN(std::unique_ptr<MemoryBlock> block,
-                     pages_->Allocate(bytes));
-    const int error = pinning_.pin(block->data(), bytes, 0);
-    if (error == 0) {
-      return std::make_unique<PinnedBlock>(std::move(block), pinning_);
+  absl::StatusOr<std::unique_ptr<MemoryBlock>> Allocate(size_t) override {
+    if (spare_.empty()) {
+      return absl::InternalError("no memory was given for a batch");
     }
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "pin_memory: cudaHostRegister of ", bytes, " bytes failed with error ",
-        error, "; a smaller batch_size needs less"));
+    auto block = std::make_unique<Block>(spare_.back());
+    spare_.pop_back();
+    return block;
   }
+  bool is_foreign() const override { return true; }
 
  private:
-  const feedrate_pinning pinning_;
-  const std::unique_ptr<BatchMemory> pages_ = PageMemory();
+  class Block : public MemoryBlock {
+   public:
+    explicit Block(void* data) : data_(data) {}
+    float* data() const override { return static_cast<float*>(data_); }
+
+   private:
+    void* const data_;
+  };
+
+  std::vector<void*> spare_;
 };
 
 class HostEngine : public Engine {
@@ -131,14 +116,72 @@ class HostEngine : public Engine {
   std::unique_ptr<Epoch> epoch_;
 };
 
-absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(
-    std::unique_ptr<Source> source, const LoaderOptions& options,
-    const LoaderGpuSettings& gpu, const feedrate_pinning* pinning) {
-  if (gpu.device >= 0) {
-    return make_gpu_engine(std::move(source), options, gpu);
+struct OpenLoader {
+  LoaderOptions options;
+  int gpu = -1;  // -1: batches are in host memory.
+  EpochShare share;
+  int64_t size = 0;
+
+  // Guards what follows: Python lets other threads run during every call.
+  std::mutex mutex;
+  std::unique_ptr<Engine> engine;   // Null once the loader is closed.
+  ForeignMemory* memory = nullptr;  // The engine's; null: it has its own.
+  int64_t earlier_faults = 0;       // Those of epochs that have ended.
+};
+
+// The loaders that are open, by number.
+class OpenLoaders {
+ public:
+  static OpenLoaders& All() {
+    static auto& all = *new OpenLoaders;
+    return all;
   }
-  std::unique_ptr<BatchMemory> memory;
-  if (pinning != nullptr) memory = std::make_unique<PinnedPages>(*pinning);
+
+  int64_t Add(std::shared_ptr<OpenLoader> loader) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    loaders_[++last_] = std::move(loader);
+    return last_;
+  }
+  // Null if it is closed. The result lives for as long as the call has it.
+  std::shared_ptr<OpenLoader> Find(int64_t number) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = loaders_.find(number);
+    return found == loaders_.end() ? nullptr : found->second;
+  }
+  std::shared_ptr<OpenLoader> Remove(int64_t number) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = loaders_.find(number);
+    if (found == loaders_.end()) return nullptr;
+    std::shared_ptr<OpenLoader> removed = std::move(found->second);
+    loaders_.erase(found);
+    return removed;
+  }
+
+ private:
+  std::mutex mutex_;
+  int64_t last_ = 0;
+  std::map<int64_t, std::shared_ptr<OpenLoader>> loaders_;
+};
+
+absl::Status Closed() {
+  return absl::FailedPreconditionError("it is closed; make a new one");
+}
+
+// Calls `work` with the loader, with no other thread in it.
+template <typename Work>
+int WithLoader(int64_t number, const Work& work) {
+  return Guarded([&]() -> absl::Status {
+    const std::shared_ptr<OpenLoader> loader = OpenLoaders::All().Find(number);
+    if (loader == nullptr) return Closed();
+    const std::lock_guard<std::mutex> lock(loader->mutex);
+    if (loader->engine == nullptr) return Closed();
+    return work(loader.get());
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> MakeHostEngine(
+    std::unique_ptr<Source> source, const LoaderOptions& options,
+    std::unique_ptr<BatchMemory> memory) {
   ASSIGN_OR_RETURN(
       std::unique_ptr<Loader> loader,
       Loader::Create(std::move(source), options, std::move(memory)));
@@ -146,9 +189,8 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(
 }
 
 absl::Status Open(Settings settings, const std::vector<std::string>& files,
-                  const feedrate_array* array, const feedrate_pinning* pinning,
-                  feedrate_loader** loader) {
-  auto opened = std::make_unique<feedrate_loader>();
+                  const feedrate_array* array, int64_t* loader) {
+  auto opened = std::make_shared<OpenLoader>();
   opened->share.rank = settings.Integer("rank");
   opened->share.world = settings.Integer("world_size");
   opened->share.tail =
@@ -163,6 +205,7 @@ absl::Status Open(Settings settings, const std::vector<std::string>& files,
         "with it, in a checkout run dev/bazel.sh build --config=cuda "
         "//lib/loader/python:feedrate_loader, or pass device=\"cpu\"");
   }
+  const bool is_foreign = settings.Word<int>("memory", {"own", "foreign"}) != 0;
   ASSIGN_OR_RETURN(opened->options, OptionsOf(&settings, gpu.device >= 0));
   std::unique_ptr<Source> given;
   if (array != nullptr) {
@@ -175,15 +218,39 @@ absl::Status Open(Settings settings, const std::vector<std::string>& files,
   if (source->remote() != nullptr && gpu.device < 0) {
     opened->options.workers = std::max(1, opened->options.workers);
   }
-  ASSIGN_OR_RETURN(opened->engine, MakeEngine(std::move(source),
-                                              opened->options, gpu, pinning));
-  *loader = opened.release();
+  opened->size = source->size();
+  std::unique_ptr<ForeignMemory> memory;
+  if (is_foreign) memory = std::make_unique<ForeignMemory>();
+  opened->memory = memory.get();
+  ASSIGN_OR_RETURN(
+      opened->engine,
+      gpu.device >= 0 ? make_gpu_engine(std::move(source), opened->options, gpu)
+                      : MakeHostEngine(std::move(source), opened->options,
+                                       std::move(memory)));
+  *loader = OpenLoaders::All().Add(std::move(opened));
   return absl::OkStatus();
 }
 
-// REQUIRES: the mutex is held.
-void EndEpoch(feedrate_loader* loader) {
-  loader->earlier_faults += loader->engine->End();
+void Close(int64_t number) {
+  // From here on, other calls find nothing.
+  const std::shared_ptr<OpenLoader> loader = OpenLoaders::All().Remove(number);
+  if (loader == nullptr) return;
+  // One that is waiting for a batch has the lock until its time is up.
+  const std::lock_guard<std::mutex> lock(loader->mutex);
+  loader->engine->End();
+  loader->engine = nullptr;
+}
+
+absl::Status Describe(OpenLoader* loader, feedrate_facts* facts) {
+  const SampleShape shape = loader->engine->shape();
+  *facts = feedrate_facts{};
+  facts->size = loader->size;
+  facts->batch_bytes = loader->options.batch_size * shape.bytes();
+  facts->channels = shape.channels;
+  facts->height = shape.height;
+  facts->width = shape.width;
+  facts->mixes = loader->options.mix.kind != MixKind::kNone ? 1 : 0;
+  return absl::OkStatus();
 }
 
 // What feedrate_batch.keep points to.
@@ -192,9 +259,7 @@ struct Kept {
   int gpu = -1;
 };
 
-absl::Status Next(feedrate_loader* loader, double seconds,
-                  feedrate_batch* batch) {
-  const std::lock_guard<std::mutex> lock(loader->mutex);
+absl::Status Next(OpenLoader* loader, double seconds, feedrate_batch* batch) {
   *batch = feedrate_batch{};
   if (!loader->engine->WaitFor(seconds)) {
     return absl::DeadlineExceededError("no batch yet");
@@ -206,6 +271,23 @@ absl::Status Next(feedrate_loader* loader, double seconds,
   batch->items = kept->batch.items.data();
   batch->own_share = kept->batch.mix.own_share;
   batch->keep = new Kept{std::move(kept), loader->gpu};
+  return absl::OkStatus();
+}
+
+absl::Status Faults(OpenLoader* loader, int64_t* total, const char** text) {
+  thread_local std::string lines;  // NOLINT: the caller reads it.
+  lines.clear();
+  *total = loader->earlier_faults;
+  const FaultList* const faults = loader->engine->faults();
+  if (faults != nullptr) {
+    *total += faults->total();
+    for (const ItemFault& fault : faults->kept()) {
+      absl::StrAppend(
+          &lines, PrintableText(absl::StrCat(fault.name, ": ", fault.reason)),
+          "\n");
+    }
+  }
+  *text = lines.c_str();
   return absl::OkStatus();
 }
 
@@ -288,73 +370,85 @@ DlManagedTensor* MakeExport(const Kept& kept, void* stream) {
 }  // namespace
 }  // namespace feedrate
 
-int feedrate_loader_abi() { return 2; }
+int feedrate_loader_abi() { return 3; }
 
 const char* feedrate_error() { return feedrate::last_error.c_str(); }
 
 int feedrate_open(const char* const* settings, int64_t num_settings,
                   const char* const* files, int64_t num_files,
-                  const feedrate_array* array, const feedrate_pinning* pinning,
-                  feedrate_loader** loader) {
+                  const feedrate_array* array, int64_t* loader) {
   return feedrate::Guarded([&] {
     return feedrate::Open(feedrate::Settings(settings, num_settings),
-                          {files, files + num_files}, array, pinning, loader);
+                          {files, files + num_files}, array, loader);
   });
 }
 
-void feedrate_close(feedrate_loader* loader) {
-  feedrate_stop(loader);
-  delete loader;
+void feedrate_close(int64_t loader) { feedrate::Close(loader); }
+
+int feedrate_describe(int64_t loader, feedrate_facts* facts) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    return feedrate::Describe(open, facts);
+  });
 }
 
-int64_t feedrate_size(const feedrate_loader* loader) {
-  return loader->engine->source().size();
+int feedrate_names(int64_t loader, char* names, int64_t* bytes) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    *bytes = 0;
+    for (int64_t i = 0; i < open->size; ++i) {
+      const std::string name = open->engine->source().name(i);
+      const auto with_zero = static_cast<int64_t>(name.size() + 1);
+      if (names != nullptr) {
+        std::copy_n(name.c_str(), with_zero, names + *bytes);
+      }
+      *bytes += with_zero;
+    }
+    return absl::OkStatus();
+  });
 }
 
-const char* feedrate_names(feedrate_loader* loader, int64_t* bytes) {
-  loader->names.clear();
-  const feedrate::Source& source = loader->engine->source();
-  for (int64_t i = 0; i < source.size(); ++i) {
-    loader->names += source.name(i);
-    loader->names += '\0';
-  }
-  *bytes = static_cast<int64_t>(loader->names.size());
-  return loader->names.data();
+int feedrate_labels(int64_t loader, int64_t* labels) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    for (int64_t i = 0; i < open->size; ++i) {
+      labels[i] = open->engine->source().label(i);
+    }
+    return absl::OkStatus();
+  });
 }
 
-void feedrate_labels(const feedrate_loader* loader, int64_t* labels) {
-  const feedrate::Source& source = loader->engine->source();
-  for (int64_t i = 0; i < source.size(); ++i) labels[i] = source.label(i);
-}
-
-void feedrate_shape(const feedrate_loader* loader, int32_t* shape) {
-  const feedrate::SampleShape found = loader->engine->shape();
-  shape[0] = found.channels;
-  shape[1] = found.height;
-  shape[2] = found.width;
-  shape[3] = loader->options.mix.kind != feedrate::MixKind::kNone;
-}
-
-int64_t feedrate_count(const feedrate_loader* loader, int64_t start) {
-  feedrate::EpochShare share = loader->share;
-  share.start = start;
-  return share.Count(feedrate_size(loader), loader->options.batch_size);
-}
-
-int feedrate_start(feedrate_loader* loader, int64_t epoch, int64_t start) {
+int feedrate_count(int64_t loader, int64_t start, int64_t* count) {
   return feedrate::Guarded([&]() -> absl::Status {
-    const std::lock_guard<std::mutex> lock(loader->mutex);
-    feedrate::EndEpoch(loader);
-    feedrate::EpochShare share = loader->share;
+    const auto open = feedrate::OpenLoaders::All().Find(loader);
+    if (open == nullptr) return feedrate::Closed();
+    feedrate::EpochShare share = open->share;
     share.start = start;
-    return loader->engine->Start(epoch, share);
+    *count = share.Count(open->size, open->options.batch_size);
+    return absl::OkStatus();
   });
 }
 
-int feedrate_next(feedrate_loader* loader, double seconds,
-                  feedrate_batch* batch) {
-  return feedrate::Guarded(
-      [&] { return feedrate::Next(loader, seconds, batch); });
+int feedrate_give(int64_t loader, void* data) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    if (open->memory == nullptr) {
+      return absl::InternalError("the loader has memory of its own");
+    }
+    open->memory->Give(data);
+    return absl::OkStatus();
+  });
+}
+
+int feedrate_start(int64_t loader, int64_t epoch, int64_t start) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    open->earlier_faults += open->engine->End();
+    feedrate::EpochShare share = open->share;
+    share.start = start;
+    return open->engine->Start(epoch, share);
+  });
+}
+
+int feedrate_next(int64_t loader, double seconds, feedrate_batch* batch) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    return feedrate::Next(open, seconds, batch);
+  });
 }
 
 void feedrate_release(void* keep) { delete static_cast<feedrate::Kept*>(keep); }
@@ -371,22 +465,8 @@ void feedrate_drop_capsule(void* capsule) {
       PyCapsule_GetPointer(capsule, feedrate::kDlName)));
 }
 
-void feedrate_stop(feedrate_loader* loader) {
-  const std::lock_guard<std::mutex> lock(loader->mutex);
-  feedrate::EndEpoch(loader);
-}
-
-int64_t feedrate_faults(feedrate_loader* loader, const char** text) {
-  const std::lock_guard<std::mutex> lock(loader->mutex);
-  loader->faults.clear();
-  int64_t total = loader->earlier_faults;
-  const feedrate::FaultList* const faults = loader->engine->faults();
-  if (faults != nullptr) {
-    total += faults->total();
-    for (const feedrate::ItemFault& fault : faults->kept()) {
-      absl::StrAppend(&loader->faults, fault.name, ": ", fault.reason, "\n");
-    }
-  }
-  *text = loader->faults.c_str();
-  return total;
+int feedrate_faults(int64_t loader, int64_t* total, const char** text) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    return feedrate::Faults(open, total, text);
+  });
 }

@@ -2,9 +2,11 @@
 // the only caller. See docs/python_loader.md.
 //
 // Functions that can fail return 0, or the number of an absl::StatusCode;
-// feedrate_error() has the message. A loader may be used by any thread, by one
-// at a time. No function may be called in a process that was forked from the
-// one that opened the loader.
+// feedrate_error() has the message, which is safe to print. Any number of
+// threads may use a loader at a time. A loader is a number that is never given
+// again, so that a call after feedrate_close fails with FAILED_PRECONDITION (9)
+// and does no harm. No function may be called in a process that was forked from
+// the one that opened the loader.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +20,6 @@ int feedrate_loader_abi();
 // Message of the last error on this thread.
 const char* feedrate_error();
 
-struct feedrate_loader;
-
 // Decoded images in memory, which must outlive the loader: uint8 NHWC.
 struct feedrate_array {
   const uint8_t* data;
@@ -29,39 +29,48 @@ struct feedrate_array {
   int32_t channels;
 };
 
-// cudaHostRegister and cudaHostUnregister of the CUDA that Python has loaded.
-// Batches then lie in pinned memory.
-struct feedrate_pinning {
-  int (*pin)(void* data, size_t bytes, unsigned flags);
-  int (*unpin)(void* data);
-};
-
 // Opens the source and makes the loader. Settings are NAME=VALUE;
 // settings.cc lists them. `files` are the items (or shards) of the sources
-// `files` and `shards`, `array` is the source `array`; both are otherwise null,
-// as is `pinning`.
+// `files` and `shards`, `array` is the source `array`; both are otherwise null.
 int feedrate_open(const char* const* settings, int64_t num_settings,
                   const char* const* files, int64_t num_files,
-                  const feedrate_array* array, const feedrate_pinning* pinning,
-                  feedrate_loader** loader);
-// Ends everything. Batches that were not released stay valid.
-void feedrate_close(feedrate_loader* loader);
+                  const feedrate_array* array, int64_t* loader);
+// Ends everything: when it returns, no thread of the loader is left. A call of
+// another thread that waits for a batch ends with an error before that. Batches
+// that were not released stay valid. Does nothing for a closed loader.
+void feedrate_close(int64_t loader);
 
-// Number of items.
-int64_t feedrate_size(const feedrate_loader* loader);
-// Names of all items, each ending with a zero byte. Valid until the next call
-// or feedrate_close.
-const char* feedrate_names(feedrate_loader* loader, int64_t* bytes);
+struct feedrate_facts {
+  // Number of items.
+  int64_t size;
+  // Bytes of a full batch.
+  int64_t batch_bytes;
+  // Shape of every sample.
+  int32_t channels;
+  int32_t height;
+  int32_t width;
+  // 1 if samples are mixed, otherwise 0.
+  int32_t mixes;
+};
+
+int feedrate_describe(int64_t loader, feedrate_facts* facts);
+// Writes the names of all items, each ending with a zero byte, or with `names`
+// null only how many bytes they have.
+int feedrate_names(int64_t loader, char* names, int64_t* bytes);
 // Writes the label of each item that the source knows; -1 for the others.
-void feedrate_labels(const feedrate_loader* loader, int64_t* labels);
-// Writes channels, height and width of every sample, and whether samples are
-// mixed (1 or 0).
-void feedrate_shape(const feedrate_loader* loader, int32_t* shape);
+int feedrate_labels(int64_t loader, int64_t* labels);
 // Number of samples of this rank in an epoch from position `start` on.
-int64_t feedrate_count(const feedrate_loader* loader, int64_t start);
+int feedrate_count(int64_t loader, int64_t start, int64_t* count);
+
+// For a loader with the setting `memory=foreign`: gives it memory of the caller
+// for a full batch, such as torch's pinned memory. It is the caller's again
+// when feedrate_next delivers a batch in it or when the loader is closed; the
+// loader does not touch it after that. feedrate_start needs `prefetch` of them,
+// and feedrate_next one more.
+int feedrate_give(int64_t loader, void* data);
 
 // Starts an epoch, and ends the one before.
-int feedrate_start(feedrate_loader* loader, int64_t epoch, int64_t start);
+int feedrate_start(int64_t loader, int64_t epoch, int64_t start);
 
 struct feedrate_batch {
   // For feedrate_release. Null after the last batch.
@@ -76,8 +85,7 @@ struct feedrate_batch {
 
 // Gets the next batch, which is valid until it is released. Waits at most
 // `seconds`, and returns DEADLINE_EXCEEDED (4) after that.
-int feedrate_next(feedrate_loader* loader, double seconds,
-                  feedrate_batch* batch);
+int feedrate_next(int64_t loader, double seconds, feedrate_batch* batch);
 // May be called by any thread, also after feedrate_close.
 void feedrate_release(void* keep);
 
@@ -90,10 +98,7 @@ void* feedrate_dlpack(const void* keep, void* stream);
 // Destructor of a PyCapsule with a DLManagedTensor that nobody has taken.
 void feedrate_drop_capsule(void* capsule);
 
-// Ends the epoch: workers wait for the next one.
-void feedrate_stop(feedrate_loader* loader);
-
 // Number of items that could not be used since feedrate_open. `text` gets the
-// first of the current epoch, a line each, valid as for feedrate_names.
-int64_t feedrate_faults(feedrate_loader* loader, const char** text);
+// first of the current epoch, a line each, valid until the thread's next call.
+int feedrate_faults(int64_t loader, int64_t* total, const char** text);
 }
