@@ -20,6 +20,9 @@ done
 grep -q '^  plan  *list the jobs' <<<"$help" || fail "help does not describe plan"
 grep -q envs.sh <<<"$help" && fail "help shows more than its own lines"
 
+expect_eq version "$(./feedrate --version)" \
+  "feedrate $(bazel-bin/tools/plan/plan --version | cut -d' ' -f2-)"
+
 # From anywhere, also through a link, with the program's arguments and exit code.
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT

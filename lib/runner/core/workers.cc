@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -16,6 +17,7 @@
 #include "lib/base/files.h"
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/draw/progress.h"
 #include "lib/hash/sha256.h"
@@ -43,6 +45,19 @@ std::map<std::string, std::string> QuietPython() {
           {"HF_HUB_OFFLINE", "1"}};
 }
 
+// What makes it, as people call it here: through `feedrate` from a wheel or a
+// bundle, else as in a checkout.
+std::string EnvironmentCommand(const std::string& env_set,
+                               const std::string& group) {
+  const std::string set =
+      env_set == "paper" ? "" : absl::StrCat("ENV_SET=", env_set, " ");
+  if (std::getenv("FEEDRATE_COMMAND") != nullptr) {
+    return absl::StrCat(set, ProgramCommand("envs"), " ", group);
+  }
+  return absl::StrCat("make envs ", set, "GROUPS=", group,
+                      "; in a bundle: ", set, "feedrate envs ", group);
+}
+
 // The environment of a lock file, for any version of Python.
 absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
                                             const std::string& env_set,
@@ -65,11 +80,9 @@ absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
       return path;
     }
   }
-  return absl::NotFoundError(
-      absl::StrCat("the Python environment \"", group, "\" of the set \"",
-                   env_set, "\" is not there; run: make envs",
-                   env_set == "paper" ? "" : absl::StrCat(" ENV_SET=", env_set),
-                   "; in a bundle: feedrate envs"));
+  return absl::NotFoundError(absl::StrCat(
+      "the Python environment \"", group, "\" of the set \"", env_set,
+      "\" is not there; run: ", EnvironmentCommand(env_set, group)));
 }
 
 }  // namespace

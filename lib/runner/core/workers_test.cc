@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 
@@ -23,6 +24,7 @@ namespace feedrate {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -141,10 +143,18 @@ TEST_F(WorkerCommandTest, FindsTheEnvironmentOfALock) {
   const std::string name = absl::StrCat(
       "/venvs/pillow-", Sha256Hex("pillow==1\n").substr(0, 16), "-py3.11");
   Write(name + "/bin/python", "", 0755);
-  const auto unfinished =
-      PythonWorker(places_, {"paper", "pillow", {"pillow"}, false, ""});
-  EXPECT_THAT(std::string(unfinished.status().message()),
-              HasSubstr("run: make envs"));
+  const auto error = [this] {
+    return std::string(
+        PythonWorker(places_, {"paper", "pillow", {"pillow"}, false, ""})
+            .status()
+            .message());
+  };
+  EXPECT_THAT(error(), HasSubstr("run: make envs GROUPS=pillow; in a bundle: "
+                                 "feedrate envs pillow"));
+  // From a wheel, which has no Makefile.
+  setenv("FEEDRATE_COMMAND", "feedrate", 1);
+  EXPECT_THAT(error(), EndsWith("run: feedrate envs pillow"));
+  unsetenv("FEEDRATE_COMMAND");
   Write(name + "/.complete", "", 0644);
   const auto command =
       PythonWorker(places_, {"paper", "pillow", {"pillow"}, false, ""});
@@ -164,7 +174,8 @@ TEST_F(WorkerCommandTest, AnotherSetIsNamedInTheRemedy) {
           PythonWorker(places_, {"current", "pillow", {"pillow"}, false, ""})
               .status()
               .message()),
-      HasSubstr("make envs ENV_SET=current"));
+      HasSubstr("make envs ENV_SET=current GROUPS=pillow; in a bundle: "
+                "ENV_SET=current feedrate envs pillow"));
 }
 
 TEST(TreeWatchTest, SeesMemoryThatIsGoneAgain) {
