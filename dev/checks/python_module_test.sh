@@ -13,8 +13,9 @@ dev/bazel.sh build --show_result=0 //lib/loader/python:feedrate_loader
 STORAGE_PYTHON="$(dev/python_env.sh dev/locks/storage.lock)/bin/python"
 export STORAGE_PYTHON
 pillow="$(dev/python_env.sh "$locks/pillow.lock")"
-"$pillow/bin/python" -B python/tests/loader_test.py
-"$pillow/bin/python" -B python/tests/states_test.py
+for test in arguments loader states; do
+  "$pillow/bin/python" -B "python/tests/${test}_test.py"
+done
 
 if [[ "${1:-}" == --full ]]; then
   torch="$(dev/python_env.sh "$locks/torch_stack.lock")"

@@ -24,8 +24,11 @@ enum class CropPosition { kRandom, kCentre };
 struct Recipe {
   // Channels of the output. Images with fewer channels repeat them.
   int channels = 3;
-  // Height and width of the crop. Smaller images are padded with zeros.
+  // Height of the crop, and width unless `crop_width` is above 0. Smaller
+  // images are padded with zeros.
   int crop = 224;
+  int crop_width = 0;
+  int width() const { return crop_width > 0 ? crop_width : crop; }
   CropPosition position = CropPosition::kRandom;
   // The first step is a crop and replaces the one above.
   bool first_step_crops = false;

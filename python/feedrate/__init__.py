@@ -12,7 +12,18 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     # numpy and the library are loaded only by those who use the loader.
     if name == "Loader":
-        from feedrate.loader import Loader
-
+        try:
+            from feedrate.loader import Loader
+        except ModuleNotFoundError as error:
+            if error.name != "numpy":
+                raise
+            raise ImportError(
+                "feedrate.Loader needs numpy; run: pip install"
+                " 'feedrate[loader]', or pip install numpy"
+            ) from None
         return Loader
     raise AttributeError(f"module 'feedrate' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

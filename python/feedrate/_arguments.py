@@ -18,10 +18,29 @@ if TYPE_CHECKING:
     Labels = None | Sequence[int] | np.ndarray | Callable[[str], int]
 
 
+# Usual numbers of channels.
+CHANNELS = (1, 3, 4, 9)
+# Characters of a value in a message.
+MOST_SHOWN = 80
+
+
 def wrong(name: str, value: object, allowed: str) -> ValueError:
+    shown = " ".join(repr(value).split())
+    if len(shown) > MOST_SHOWN:
+        shown = f"{shown[:MOST_SHOWN]}..."
     return ValueError(
-        f"feedrate.Loader: {name}={value!r} is not possible; use {allowed}"
+        f"feedrate.Loader: {name}={shown} is not possible; use {allowed}"
     )
+
+
+def wrong_type(name: str, value: object, allowed: str) -> TypeError:
+    return TypeError(str(wrong(name, value, allowed)))
+
+
+def flag(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)) and value not in (0, 1):
+        raise wrong_type(name, value, "True or False")
+    return bool(value)
 
 
 def whole(name: str, value: Any, least: int) -> int:
@@ -34,6 +53,43 @@ def whole(name: str, value: Any, least: int) -> int:
     return number
 
 
+def workers(given: Any, alias: Any, gpu: bool) -> int:
+    """Their number; `alias` is DataLoader's word."""
+    if given is None:
+        given = alias
+    elif alias is not None and alias != given:
+        raise wrong("num_workers", alias, "only one of workers and num_workers")
+    if given is not None:
+        return whole("workers", given, 0)
+    cpus = len(os.sched_getaffinity(0))
+    # With a GPU, three feed the decoders, and one is the caller's.
+    return max(1, cpus - 4) if gpu else cpus
+
+
+def crop(value: Any) -> tuple[int, int]:
+    """Height and width."""
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+        if len(value) != 2:
+            raise wrong("crop", value, "one number, or (height, width)")
+        return whole("crop", value[0], 1), whole("crop", value[1], 1)
+    side = whole("crop", value, 1)
+    return side, side
+
+
+def dtype(value: Any) -> str:
+    """By its name, as numpy's or as torch's."""
+    name = value
+    if not isinstance(value, str):
+        try:
+            name = np.dtype(value).name
+        except TypeError:
+            name = str(value)
+        name = name.rpartition("torch.")[2]
+    if name not in ("float32", "uint8"):
+        raise wrong("dtype", value, "float32 or uint8")
+    return name
+
+
 def word(name: str, value: str, words: str) -> str:
     if value not in words.split():
         raise wrong(name, value, " or ".join(words.split()))
@@ -41,7 +97,10 @@ def word(name: str, value: str, words: str) -> str:
 
 
 def numbers(name: str, value: float | Sequence[float]) -> str:
-    numbers = np.atleast_1d(np.asarray(value, np.float64))
+    try:
+        numbers = np.atleast_1d(np.asarray(value, np.float64))
+    except (TypeError, ValueError):
+        numbers = np.empty((0, 0))
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise wrong(name, value, "a number, or one per channel")
     if name == "std" and numbers.min() <= 0:
@@ -64,7 +123,9 @@ def device(value: Any, torch: Any) -> int:
     return 0
 
 
-def for_gpu(kind: str, output: str, pin_memory: bool) -> None:
+def for_gpu(
+    kind: str, output: str, pin_memory: bool, crop: tuple[int, int]
+) -> None:
     """Raises for what is only made on the CPU."""
     if kind in ("array", "store"):
         raise ValueError(
@@ -75,6 +136,8 @@ def for_gpu(kind: str, output: str, pin_memory: bool) -> None:
         raise wrong("output", output, '"torch" or "dlpack", or device="cpu"')
     if pin_memory:
         raise wrong("pin_memory", True, 'it with device="cpu" only')
+    if crop[0] != crop[1]:
+        raise wrong("crop", crop, 'one number, or device="cpu"')
 
 
 def torch() -> Any:
@@ -93,6 +156,13 @@ def steps(transforms: str | Sequence[Step] | None) -> list[str]:
         return []
     if isinstance(transforms, str):
         transforms = [transforms]
+    allowed = (
+        "names of docs/transform_sets/rgb.md, lists of them, and (name,"
+        " probability); a function of your own takes the batch that the loader"
+        " gives you"
+    )
+    if not isinstance(transforms, Sequence):
+        raise wrong_type("transforms", transforms, allowed)
     lines = []
     for step in transforms:
         chance: Any = 1.0
@@ -103,6 +173,10 @@ def steps(transforms: str | Sequence[Step] | None) -> list[str]:
             names, chance = step
         if isinstance(names, str):
             names = [names]
+        if not isinstance(names, Sequence) or not all(
+            isinstance(name, str) for name in names
+        ):
+            raise wrong_type("transforms", step, allowed)
         lines.append(f"step={float(chance)!r} {'|'.join(names)}")
     return lines
 
@@ -136,8 +210,26 @@ def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
                 f"feedrate.Loader: source: an array of {array.dtype} and shape"
                 f" {array.shape} is not possible; use uint8 of (N, H, W, C)"
             )
+        if array.shape[1] in CHANNELS and array.shape[3] not in CHANNELS:
+            raise ValueError(
+                f"feedrate.Loader: source: an array of shape {array.shape}"
+                " seems to be (N, C, H, W); use (N, H, W, C), as of"
+                " array.transpose(0, 2, 3, 1)"
+            )
         return "array", "the array", [], np.ascontiguousarray(array)
-    files = [os.fspath(path) for path in source]
+    try:
+        files = [os.fspath(path) for path in source]
+    except TypeError:
+        raise wrong_type(
+            "source",
+            source,
+            "a folder, the path of a shard, a list of files, an address such as"
+            " s3://, or an array of uint8 (N, H, W, C)",
+        ) from None
+    if not files:
+        raise ValueError(
+            "feedrate.Loader: source: the list is empty; name files or shards"
+        )
     if any("://" in path for path in files):
         raise ValueError(
             "feedrate.Loader: source: a list cannot hold addresses; use one"

@@ -39,7 +39,8 @@ class Loader:
         ``s3://``, ``gs://``, ``http(s)://`` or ``file://``; or an array of
         uint8 (N, H, W, C).
       batch_size: images per batch and rank.
-      crop: height and width of the crop. Smaller images are padded with zeros.
+      crop: height and width of the crop, one number or ``(height, width)``.
+        Smaller images are padded with zeros.
       crop_position: ``random`` or ``center``.
       flip: mirror half of the images.
       transforms: what is done between crop and flip: a name of
@@ -54,6 +55,7 @@ class Loader:
       workers: threads; 0 makes batches in the thread that asks (of a store:
         in one other), or leaves all to the GPU's decoders. Default: one per
         CPU that this process may use, and with a GPU four fewer.
+      num_workers: the same, as DataLoader spells it.
       prefetch: batches that are made ahead.
       shuffle: a new order in each epoch.
       seed: of order and augmentation.
@@ -88,7 +90,7 @@ class Loader:
         reached; see docs/storage.md.
 
     Raises:
-      ValueError: names the argument that is not possible.
+      ValueError, TypeError: name the argument that is not possible.
       FileNotFoundError: there is no such data.
     """
 
@@ -97,12 +99,13 @@ class Loader:
         source: Any,
         *,
         batch_size: int = 256,
-        crop: int = 224,
+        crop: int | tuple[int, int] = 224,
         crop_position: str = "random",
         flip: bool = False,
         transforms: str | Sequence[Step] | None = None,
         labels: Labels = None,
         workers: int | None = None,
+        num_workers: int | None = None,
         prefetch: int = 2,
         shuffle: bool = False,
         seed: int = 0,
@@ -110,7 +113,7 @@ class Loader:
         world_size: int = 1,
         tail: str = "keep",
         drop_last: bool = False,
-        dtype: str = "float32",
+        dtype: Any = "float32",
         mean: float | Sequence[float] = IMAGENET_MEAN,
         std: float | Sequence[float] = IMAGENET_STD,
         channels_last: bool = False,
@@ -127,6 +130,9 @@ class Loader:
         anonymous: bool = False,
         connections: int | None = None,
     ) -> None:
+        pin_memory = _arguments.flag("pin_memory", pin_memory)
+        crop = _arguments.crop(crop)
+        drop_last = _arguments.flag("drop_last", drop_last)
         if drop_last and tail not in ("keep", "drop"):
             raise _arguments.wrong(
                 "drop_last", True, f'False, because tail="{tail}"'
@@ -141,20 +147,16 @@ class Loader:
         self._torch = _arguments.torch() if output == "torch" else None
         self._passes_on = output == "dlpack"
         self._gpu = _arguments.device(device, self._torch)
-        if workers is None:
-            workers = len(os.sched_getaffinity(0))
-            if self._gpu >= 0:
-                # Three feed the decoders, one is the caller's.
-                workers = max(1, workers - 4)
-        self._channels_last = bool(channels_last)
-        self._dtype = _arguments.word("dtype", dtype, "float32 uint8")
+        workers = _arguments.workers(workers, num_workers, self._gpu >= 0)
+        self._channels_last = _arguments.flag("channels_last", channels_last)
+        self._dtype = _arguments.dtype(dtype)
         self._value_type = getattr(self._torch or np, self._dtype)
-        self._return_index = return_index
+        self._return_index = _arguments.flag("return_index", return_index)
         self._seed = _arguments.whole("seed", seed, 0)
-        self._shuffle = bool(shuffle)
+        self._shuffle = _arguments.flag("shuffle", shuffle)
         self._kind, self._path, files, array = _arguments.source(source)
         if self._gpu >= 0:
-            _arguments.for_gpu(self._kind, output, pin_memory)
+            _arguments.for_gpu(self._kind, output, pin_memory, crop)
         _arguments.word("nvjpeg", nvjpeg, "auto hardware gpu both off")
         if self._gpu < 0 and nvjpeg != "auto":
             raise _arguments.wrong(
@@ -166,12 +168,13 @@ class Loader:
             f"source={self._kind}",
             f"path={self._path}",
             f"batch_size={self.batch_size}",
-            f"crop={_arguments.whole('crop', crop, 1)}",
+            f"crop={crop[0]}",
+            f"crop_width={crop[1]}",
             "crop_position="
             + _arguments.word("crop_position", crop_position, "random center"),
             f"channels={channels}",
-            f"flip={int(flip)}",
-            f"workers={_arguments.whole('workers', workers, 0)}",
+            f"flip={int(_arguments.flag('flip', flip))}",
+            f"workers={workers}",
             f"prefetch={self._prefetch}",
             f"shuffle={int(self._shuffle)}",
             f"seed={self._seed}",
@@ -179,7 +182,7 @@ class Loader:
             f"world_size={self.world_size}",
             f"tail={_arguments.word('tail', self._tail, 'keep pad drop')}",
             f"on_error={_arguments.word('on_error', on_error, 'skip fail')}",
-            f"format={dtype} {'last' if channels_last else 'first'}",
+            f"format={self._dtype} {'last' if channels_last else 'first'}",
             f"mean={_arguments.numbers('mean', mean)}",
             f"std={_arguments.numbers('std', std)}",
             "read_ahead=auto",
@@ -194,7 +197,9 @@ class Loader:
             cache_bytes=cache_bytes,
             endpoint=endpoint,
             redirect_hosts=redirect_hosts,
-            anonymous="true" if anonymous else None,
+            anonymous=(
+                "true" if _arguments.flag("anonymous", anonymous) else None
+            ),
             connections=connections,
         )
         if pin_memory and output != "torch":

@@ -47,6 +47,7 @@ std::vector<std::string> SettingsOf(const std::string& source) {
           "path=here",
           "batch_size=4",
           "crop=8",
+          "crop_width=8",
           "crop_position=center",
           "channels=3",
           "flip=0",

@@ -207,7 +207,7 @@ absl::Status AddStep(const Transforms& transforms, const std::string& text,
     }
     for (std::string& param : spec.params) {
       if (absl::StartsWith(param, "size=")) {
-        param = absl::StrCat("size=(", recipe.crop, ",", recipe.crop, ")");
+        param = absl::StrCat("size=(", recipe.crop, ",", recipe.width(), ")");
       }
     }
     recipe.first_step_crops = true;
@@ -251,6 +251,7 @@ absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
   Recipe& recipe = options.recipe;
   recipe.channels = static_cast<int>(settings->Integer("channels"));
   recipe.crop = static_cast<int>(settings->Integer("crop"));
+  recipe.crop_width = static_cast<int>(settings->Integer("crop_width"));
   recipe.position =
       settings->Word<CropPosition>("crop_position", {"random", "center"});
   recipe.format = settings->Word<SampleFormat>(

@@ -49,7 +49,7 @@ void RepeatChannels(const cv::Mat& in, int channels, cv::Mat* out) {
 // Parameters of the crop that all recipes share, as in the transform sets.
 std::vector<std::string> CropParams(const Recipe& recipe) {
   std::vector<std::string> params = {
-      absl::StrCat("size=(", recipe.crop, ",", recipe.crop, ")"),
+      absl::StrCat("size=(", recipe.crop, ",", recipe.width(), ")"),
       "pad_if_needed=True", "fill=0"};
   if (recipe.position == CropPosition::kRandom) {
     params.push_back("position=uniform");
@@ -225,6 +225,13 @@ absl::Status SampleMaker::Finish(const PixelView& window, void* out,
   const int64_t augmented = MonotonicNs();
   times->augment_ns += augmented - begin;
   if (sample.rows != shape_.height || sample.cols != shape_.width) {
+    // Not the item's fault: no other item could take its place.
+    if (sample.rows == shape_.width && sample.cols == shape_.height) {
+      return absl::InternalError(absl::StrCat(
+          "a transform turns it to ", sample.cols, "x", sample.rows,
+          ", not the ", shape_.width, "x", shape_.height,
+          " of the batch; leave it out, or crop squares"));
+    }
     return absl::InvalidArgumentError(
         absl::StrCat("becomes ", sample.cols, "x", sample.rows, ", not the ",
                      shape_.width, "x", shape_.height, " of the batch"));
