@@ -401,8 +401,9 @@ class CopyTest(cases.Case):
             "dlpack": torch.from_dlpack,
         }.get(arguments.get("output"), lambda images: images)
         given = {"output": "torch", "mean": 0, "std": 1 / 255, **arguments}
+        source = np.stack([cases.image(i, 180, 200) for i in range(250)])
         loader = self.loader(
-            self.array(250), shuffle=True, return_index=True, crop=160, **given
+            source, shuffle=True, return_index=True, crop=160, **given
         )
         stream = stream or torch.cuda.default_stream()
         wrong, batches, places = self.wrong_batches(
