@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ class FaultList {
   void Add(ItemFault fault) {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++total_;
+    items_.insert(fault.item);
     const auto later = [](const ItemFault& a, const ItemFault& b) {
       return a.position < b.position;
     };
@@ -40,6 +42,11 @@ class FaultList {
     const std::lock_guard<std::mutex> lock(mutex_);
     return total_;
   }
+  // All of them, each once.
+  std::set<int64_t> items() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return items_;
+  }
   std::vector<ItemFault> kept() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return kept_;
@@ -48,6 +55,7 @@ class FaultList {
  private:
   mutable std::mutex mutex_;
   int64_t total_ = 0;
+  std::set<int64_t> items_;
   std::vector<ItemFault> kept_;
 };
 

@@ -53,6 +53,9 @@ class Pass:
         """Starts the loader's threads. REQUIRES: its lock is held."""
         loader = self._loader
         loader._fill()
+        if loader._place.leads:
+            # One that was broken off has not told.
+            loader._warn_of_faults()
         _library.check(
             loader._library.feedrate_start(loader._handle, epoch, start)
         )

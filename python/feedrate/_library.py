@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-ABI = 3
+ABI = 4
 LIBRARY = "libfeedrate_loader.so"
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
@@ -100,7 +100,10 @@ _FUNCTIONS = {
     "feedrate_release": (None, [ctypes.c_void_p]),
     "feedrate_dlpack": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_void_p]),
     "feedrate_drop_capsule": (None, [ctypes.c_void_p]),
-    "feedrate_faults": (ctypes.c_int, [_LOADER, _NUMBERS, _TEXTS]),
+    "feedrate_faults": (
+        ctypes.c_int,
+        [_LOADER, _NUMBERS, _NUMBERS, _TEXTS],
+    ),
 }
 
 

@@ -214,7 +214,6 @@ class Loader:
             self.close()
             raise
         self._warn_of_ranks(0)
-        self._warned = 0
 
     # Iterating.
 
@@ -456,15 +455,22 @@ class Loader:
             and least % self.batch_size == 0
         )
 
-    def _faults(self) -> tuple[int, str]:
+    def _faults(self) -> tuple[int, int, str]:
+        """Items since the loader was made; faults of the current epoch, and
+        the first of these."""
         self._check_usable()
-        total, text = ctypes.c_int64(), ctypes.c_char_p()
+        items, count = ctypes.c_int64(), ctypes.c_int64()
+        text = ctypes.c_char_p()
         _library.check(
             self._library.feedrate_faults(
-                self._handle, ctypes.byref(total), ctypes.byref(text)
+                self._handle,
+                ctypes.byref(items),
+                ctypes.byref(count),
+                ctypes.byref(text),
             )
         )
-        return total.value, (text.value or b"").decode("utf-8", "replace")
+        lines = (text.value or b"").decode("utf-8", "replace")
+        return items.value, count.value, lines.split("\n")[0]
 
     def _warn_of_ranks(self, start: int) -> None:
         """The first rank has most items, the last fewest."""
@@ -486,14 +492,13 @@ class Loader:
             )
 
     def _warn_of_faults(self) -> None:
-        total, text = self._faults()
-        if total == self._warned:
+        _, count, first = self._faults()
+        if count == 0:
             return
-        count, self._warned = total - self._warned, total
-        first = text.split("\n")[0]
         warnings.warn(
-            f"feedrate.Loader: {count} images could not be used in this epoch"
-            f" and others took their place; the first is {first}",
+            f"feedrate.Loader: {count} image{'s' if count > 1 else ''} could"
+            " not be used in this epoch, and others took their place; the"
+            f" first is {first}",
             RuntimeWarning,
             stacklevel=4,
         )

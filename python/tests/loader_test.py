@@ -458,7 +458,16 @@ class FaultTest(cases.Case):
         self.assertEqual(numbers[4:7], [4, 6, 6])
         self.assertEqual(loader.skipped, 1)
         self.assertEqual(len(told), 1)
-        self.assertRegex(str(told[0].message), r"1 images .*05\.npy: ")
+        self.assertRegex(str(told[0].message), r"1 image .*05\.npy: ")
+        # Each epoch tells, also one that is broken off; it is one image.
+        (self.folder / "07.npy").write_bytes(b"no array")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            next(iter(loader))
+            list(loader)
+        self.assertEqual(loader.skipped, 2)
+        self.assertEqual(len(told), 2)
+        self.assertRegex(str(told[1].message), r"2 images .*05\.npy: ")
 
     def test_names_are_no_commands_for_a_terminal(self):
         bad = self.folder / "05\x1b[2J\n.npy"

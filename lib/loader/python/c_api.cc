@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,10 +101,10 @@ class HostEngine : public Engine {
     if (epoch_ == nullptr) return nullptr;
     return epoch_->NextKept();
   }
-  int64_t End() override {
-    if (epoch_ == nullptr) return 0;
+  std::set<int64_t> End() override {
+    if (epoch_ == nullptr) return {};
     epoch_->Stop();
-    const int64_t faults = epoch_->faults().total();
+    std::set<int64_t> faults = epoch_->faults().items();
     epoch_.reset();
     return faults;
   }
@@ -126,7 +127,7 @@ struct OpenLoader {
   std::mutex mutex;
   std::unique_ptr<Engine> engine;   // Null once the loader is closed.
   ForeignMemory* memory = nullptr;  // The engine's; null: it has its own.
-  int64_t earlier_faults = 0;       // Those of epochs that have ended.
+  std::set<int64_t> unusable;       // Items, of epochs that have ended.
 };
 
 // The loaders that are open, by number.
@@ -274,19 +275,22 @@ absl::Status Next(OpenLoader* loader, double seconds, feedrate_batch* batch) {
   return absl::OkStatus();
 }
 
-absl::Status Faults(OpenLoader* loader, int64_t* total, const char** text) {
+absl::Status Faults(OpenLoader* loader, int64_t* items, int64_t* in_epoch,
+                    const char** text) {
   thread_local std::string lines;  // NOLINT: the caller reads it.
   lines.clear();
-  *total = loader->earlier_faults;
+  *in_epoch = 0;
   const FaultList* const faults = loader->engine->faults();
   if (faults != nullptr) {
-    *total += faults->total();
+    *in_epoch = faults->total();
+    loader->unusable.merge(faults->items());
     for (const ItemFault& fault : faults->kept()) {
       absl::StrAppend(
           &lines, PrintableText(absl::StrCat(fault.name, ": ", fault.reason)),
           "\n");
     }
   }
+  *items = static_cast<int64_t>(loader->unusable.size());
   *text = lines.c_str();
   return absl::OkStatus();
 }
@@ -370,7 +374,7 @@ DlManagedTensor* MakeExport(const Kept& kept, void* stream) {
 }  // namespace
 }  // namespace feedrate
 
-int feedrate_loader_abi() { return 3; }
+int feedrate_loader_abi() { return 4; }
 
 const char* feedrate_error() { return feedrate::last_error.c_str(); }
 
@@ -438,7 +442,7 @@ int feedrate_give(int64_t loader, void* data) {
 
 int feedrate_start(int64_t loader, int64_t epoch, int64_t start) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
-    open->earlier_faults += open->engine->End();
+    open->unusable.merge(open->engine->End());
     feedrate::EpochShare share = open->share;
     share.start = start;
     return open->engine->Start(epoch, share);
@@ -465,8 +469,9 @@ void feedrate_drop_capsule(void* capsule) {
       PyCapsule_GetPointer(capsule, feedrate::kDlName)));
 }
 
-int feedrate_faults(int64_t loader, int64_t* total, const char** text) {
+int feedrate_faults(int64_t loader, int64_t* items, int64_t* in_epoch,
+                    const char** text) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
-    return feedrate::Faults(open, total, text);
+    return feedrate::Faults(open, items, in_epoch, text);
   });
 }

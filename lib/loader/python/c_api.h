@@ -98,7 +98,9 @@ void* feedrate_dlpack(const void* keep, void* stream);
 // Destructor of a PyCapsule with a DLManagedTensor that nobody has taken.
 void feedrate_drop_capsule(void* capsule);
 
-// Number of items that could not be used since feedrate_open. `text` gets the
-// first of the current epoch, a line each, valid until the thread's next call.
-int feedrate_faults(int64_t loader, int64_t* total, const char** text);
+// Number of items that could not be used since feedrate_open, and how often
+// that was in the current epoch. `text` gets the first of that epoch, a line
+// each, valid until the thread's next call.
+int feedrate_faults(int64_t loader, int64_t* items, int64_t* in_epoch,
+                    const char** text);
 }

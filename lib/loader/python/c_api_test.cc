@@ -126,7 +126,7 @@ TEST(LoaderCApiTest, ThreadsTakeEachBatchOnce) {
       int64_t number = 0;
       const char* text = nullptr;
       std::vector<char> names(1000);
-      EXPECT_EQ(feedrate_faults(loader, &number, &text), 0);
+      EXPECT_EQ(feedrate_faults(loader, &number, &number, &text), 0);
       EXPECT_EQ(feedrate_names(loader, names.data(), &number), 0);
       EXPECT_EQ(feedrate_count(loader, 10, &number), 0);
       EXPECT_EQ(number, 40);
@@ -181,7 +181,7 @@ class Stalled : public Engine {
     return false;
   }
   absl::StatusOr<std::unique_ptr<KeptBatch>> Next() override { return nullptr; }
-  int64_t End() override { return 0; }
+  std::set<int64_t> End() override { return {}; }
   const FaultList* faults() const override { return nullptr; }
 
  private:
@@ -232,7 +232,7 @@ TEST(LoaderCApiTest, ClosingEndsAWaitAndLaterCallsDoNoHarm) {
   EXPECT_EQ(feedrate_give(loader, &number), kClosed);
   EXPECT_EQ(feedrate_start(loader, 0, 0), kClosed);
   EXPECT_EQ(feedrate_next(loader, 0, &batch), kClosed);
-  EXPECT_EQ(feedrate_faults(loader, &number, &text), kClosed);
+  EXPECT_EQ(feedrate_faults(loader, &number, &number, &text), kClosed);
   EXPECT_THAT(feedrate_error(), HasSubstr("closed"));
   feedrate_close(loader);
   // Another one has another number.
@@ -312,8 +312,10 @@ TEST(LoaderCApiTest, NamesOfFilesAreNoCommandsForATerminal) {
     EXPECT_THAT(feedrate_error(), Not(HasSubstr("\x1b")));
     int64_t total = 0;
     const char* text = nullptr;
-    ASSERT_EQ(feedrate_faults(loader, &total, &text), 0);
+    int64_t in_epoch = 0;
+    ASSERT_EQ(feedrate_faults(loader, &total, &in_epoch, &text), 0);
     EXPECT_EQ(total, 1);
+    EXPECT_EQ(in_epoch, 1);
     EXPECT_THAT(text, HasSubstr("\\x1b[31mred.npy: "));
     EXPECT_THAT(text, Not(HasSubstr("\x1b")));
     feedrate_close(loader);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -28,9 +29,9 @@ class Engine {
   virtual bool WaitFor(double seconds) = 0;
   // Null after the last batch.
   virtual absl::StatusOr<std::unique_ptr<KeptBatch>> Next() = 0;
-  // Ends the epoch, if one is under way. Returns how many items it could not
+  // Ends the epoch, if one is under way. Returns the items that it could not
   // use.
-  virtual int64_t End() = 0;
+  virtual std::set<int64_t> End() = 0;
   // Null while no epoch is under way.
   virtual const FaultList* faults() const = 0;
 };

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -44,10 +45,10 @@ class GpuEngine : public Engine {
   absl::StatusOr<std::unique_ptr<KeptBatch>> Next() override {
     return loader_->NextKept();
   }
-  int64_t End() override {
-    if (!std::exchange(runs_, false)) return 0;
+  std::set<int64_t> End() override {
+    if (!std::exchange(runs_, false)) return {};
     loader_->EndEpoch();
-    return loader_->faults().total();
+    return loader_->faults().items();
   }
   const FaultList* faults() const override {
     return runs_ ? &loader_->faults() : nullptr;
