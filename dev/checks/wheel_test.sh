@@ -61,6 +61,8 @@ expect_eq completion "$(here bash -c 'source "$0"
   _feedrate
   echo "$COMPREPLY"' "$script")" "--emit="
 
+expect_eq version "$(here feedrate --version)" \
+  "feedrate $(here python -c 'import feedrate; print(feedrate.__version__)')"
 here feedrate doctor >"$work/doctor" || fail "doctor: exit $?"
 expect_text doctor "$work/doctor" '^programs  *ok  *15 start' \
   '^worker opencv  *ok' '^worker ffmpeg  *ok' '^worker native  *ok' \
