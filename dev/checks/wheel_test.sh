@@ -52,6 +52,7 @@ for name in $(here feedrate list); do
 done
 version="$(here python -c 'import feedrate; print(feedrate.__version__)')"
 expect_eq version "plan $version" "$(here feedrate plan --version)"
+expect_eq version "feedrate $version" "$(here feedrate --version)"
 
 # The shell finds the completion by the command's name.
 script="$work/venv/share/bash-completion/completions/feedrate"
@@ -61,8 +62,6 @@ expect_eq completion "$(here bash -c 'source "$0"
   _feedrate
   echo "$COMPREPLY"' "$script")" "--emit="
 
-expect_eq version "$(here feedrate --version)" \
-  "feedrate $(here python -c 'import feedrate; print(feedrate.__version__)')"
 here feedrate doctor >"$work/doctor" || fail "doctor: exit $?"
 expect_text doctor "$work/doctor" '^programs  *ok  *15 start' \
   '^worker opencv  *ok' '^worker ffmpeg  *ok' '^worker native  *ok' \
