@@ -5,10 +5,15 @@
 #include <sstream>
 #include <utility>
 
+#include "lib/hash/sha256.h"
+
 namespace feedrate {
 namespace {
 
-constexpr char kFirstLine[] = "feedrate_checkpoint 1";
+// Without a checksum.
+constexpr char kOldFirstLine[] = "feedrate_checkpoint 1";
+constexpr char kFirstLine[] = "feedrate_checkpoint 2";
+constexpr char kSha256[] = "sha256 ";
 // More than any tensor, little enough that products do not overflow.
 constexpr int64_t kMaxBytes = int64_t{1} << 46;
 
@@ -50,8 +55,17 @@ class HeaderReader {
 
   std::string Read() {
     std::string line;
-    if (!std::getline(in_, line) || line != kFirstLine) {
+    if (!std::getline(in_, line) ||
+        (line != kFirstLine && line != kOldFirstLine)) {
       return "is no checkpoint; `train --checkpoint` writes them";
+    }
+    if (line == kFirstLine) {
+      const size_t digest = sizeof(kSha256) - 1;
+      if (!std::getline(in_, line) || line.rfind(kSha256, 0) != 0 ||
+          line.size() != digest + Sha256::kHexSize) {
+        return "has no checksum in its second line";
+      }
+      header_.sha256 = line.substr(digest);
     }
     while (std::getline(in_, line)) {
       if (line == "data") return "";
@@ -98,9 +112,37 @@ std::string ReadCheckpointHeader(std::istream& in, CheckpointHeader* header) {
   return HeaderReader(in, header).Read();
 }
 
+std::string CheckCheckpoint(std::istream& in, CheckpointHeader* header) {
+  const std::string wrong = ReadCheckpointHeader(in, header);
+  if (!wrong.empty() || header->sha256.empty()) return wrong;
+  in.clear();
+  in.seekg(0);
+  std::string line;
+  std::getline(in, line);
+  std::getline(in, line);
+  Sha256 hash;
+  std::vector<char> part(size_t{1} << 20);
+  while (in.read(part.data(), static_cast<std::streamsize>(part.size())) ||
+         in.gcount() > 0) {
+    hash.Update(part.data(), static_cast<size_t>(in.gcount()));
+  }
+  char hex[Sha256::kHexSize + 1];
+  hash.FinishHex(hex);
+  if (header->sha256 == hex) return "";
+  return "is damaged: its checksum is not that of its content; take another "
+         "copy, or train again";
+}
+
 std::string PrintCheckpointHeader(const CheckpointHeader& header) {
+  const std::string first =
+      header.sha256.empty()
+          ? std::string(kOldFirstLine) + "\n"
+          : std::string(kFirstLine) + "\n" + kSha256 + header.sha256 + "\n";
+  return first + PrintCheckpointLines(header);
+}
+
+std::string PrintCheckpointLines(const CheckpointHeader& header) {
   std::ostringstream text;
-  text << kFirstLine << '\n';
   for (const auto& entry : header.meta) {
     text << "meta " << entry.first << ' ' << entry.second << '\n';
   }

@@ -76,6 +76,7 @@ CheckpointTensor Tensor(int number, Decisions* decisions, bool* is_right) {
 void ReadWhatIsKnown(Decisions* decisions) {
   CheckpointHeader header;
   bool is_right = true;
+  if (decisions->Yes()) header.sha256 = std::string(64, 'a');
   for (uint32_t left = decisions->Below(4); left > 0; --left) {
     header.meta[Word(decisions)] = Word(decisions) + " " + Word(decisions);
   }

@@ -8,8 +8,11 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <stdexcept>
+#include <vector>
 
+#include "lib/hash/sha256.h"
 #include "lib/model/checkpoint_header.h"
 
 namespace feedrate {
@@ -37,6 +40,36 @@ CheckpointHeader HeaderOf(const std::string& path,
   return header;
 }
 
+std::string ChecksumOf(const CheckpointHeader& header,
+                       const std::vector<at::Tensor>& tensors) {
+  Sha256 hash;
+  const std::string lines = PrintCheckpointLines(header);
+  hash.Update(lines.data(), lines.size());
+  for (const at::Tensor& tensor : tensors) {
+    hash.Update(tensor.const_data_ptr(), tensor.nbytes());
+  }
+  char hex[Sha256::kHexSize + 1];
+  hash.FinishHex(hex);
+  return hex;
+}
+
+// Opens a file beside `path` that was not there before: another user may have
+// left a link under a name that can be guessed.
+int OpenNew(const std::string& path, std::string* name) {
+  constexpr int kTries = 100;
+  std::random_device random;
+  for (int i = 0; i < kTries; ++i) {
+    *name = path + ".new." + std::to_string(getpid()) + "." +
+            std::to_string(random());
+    const int fd =
+        open(name->c_str(),
+             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd >= 0) return fd;
+    if (errno != EEXIST) break;
+  }
+  Fail(path, std::string("cannot be made: ") + strerror(errno));
+}
+
 void WriteAll(int fd, const std::string& path, const char* data, size_t size) {
   while (size > 0) {
     const ssize_t written = write(fd, data, size);
@@ -55,14 +88,17 @@ void WriteAll(int fd, const std::string& path, const char* data, size_t size) {
 }  // namespace
 
 void SaveCheckpoint(const std::string& path, const Checkpoint& checkpoint) {
-  const std::string header = PrintCheckpointHeader(HeaderOf(path, checkpoint));
-  const std::string temporary = path + ".new." + std::to_string(getpid());
-  const int fd =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) Fail(path, std::string("cannot be made: ") + strerror(errno));
-  WriteAll(fd, temporary, header.data(), header.size());
+  CheckpointHeader header = HeaderOf(path, checkpoint);
+  std::vector<at::Tensor> tensors;
   for (const auto& entry : checkpoint.tensors) {
-    const at::Tensor tensor = entry.second.detach().to(at::kCPU).contiguous();
+    tensors.push_back(entry.second.detach().to(at::kCPU).contiguous());
+  }
+  header.sha256 = ChecksumOf(header, tensors);
+  const std::string text = PrintCheckpointHeader(header);
+  std::string temporary;
+  const int fd = OpenNew(path, &temporary);
+  WriteAll(fd, temporary, text.data(), text.size());
+  for (const at::Tensor& tensor : tensors) {
     WriteAll(fd, temporary, static_cast<const char*>(tensor.const_data_ptr()),
              tensor.nbytes());
   }
@@ -77,11 +113,15 @@ void SaveCheckpoint(const std::string& path, const Checkpoint& checkpoint) {
 Checkpoint LoadCheckpoint(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) Fail(path, "cannot be read; is it there?");
+  CheckpointHeader header;
+  std::string wrong = CheckCheckpoint(in, &header);
+  if (!wrong.empty()) Fail(path, wrong);
+  in.clear();
   in.seekg(0, std::ios::end);
   const int64_t file_bytes = in.tellg();
   in.seekg(0);
-  CheckpointHeader header;
-  const std::string wrong = ReadCheckpointHeader(in, &header);
+  header = CheckpointHeader();
+  wrong = ReadCheckpointHeader(in, &header);
   if (!wrong.empty()) Fail(path, wrong);
   Checkpoint checkpoint;
   checkpoint.meta = std::move(header.meta);

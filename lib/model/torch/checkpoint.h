@@ -3,7 +3,8 @@
 // A header of text lines, then the bytes of the tensors in the same order,
 // little-endian:
 //
-//   feedrate_checkpoint 1
+//   feedrate_checkpoint 2
+//   sha256 9f86d0...      of everything after this line
 //   meta model byte_lm_tiny
 //   tensor blocks.0.qkv f32 384,128
 //   data
@@ -28,12 +29,14 @@ struct Checkpoint {
 };
 
 // Writes a temporary file next to `path`, syncs it and renames it: after a
-// crash either the old or the new file is there. std::runtime_error with the
-// path on failure.
+// crash either the old or the new file is there. Never writes to a file that
+// was there before, or through a link. std::runtime_error with the path on
+// failure.
 void SaveCheckpoint(const std::string& path, const Checkpoint& checkpoint);
 
 // std::runtime_error with the path and what is wrong: missing, not a
-// checkpoint, truncated, too long, or inconsistent sizes.
+// checkpoint, a checksum that does not fit (files of version 1 have none),
+// truncated, too long, or inconsistent sizes.
 Checkpoint LoadCheckpoint(const std::string& path);
 
 // Copies the tensors of `from` into those of `to` with the same names. All of

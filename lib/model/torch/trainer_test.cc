@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
@@ -544,10 +546,21 @@ TEST(CheckpointTest, RoundedWeightsComeBackAsFloats) {
 }
 
 TEST(CheckpointTest, SavingLeavesNothingElseBehind) {
-  const std::string path = PathOf("b.ckpt");
+  const std::string folder = PathOf("new_folder");
+  std::filesystem::create_directory(folder);
+  const std::string path = folder + "/b.ckpt";
+  // Another user's link under the name that the file used to have meanwhile.
+  const std::string link = path + ".new." + std::to_string(getpid());
+  const std::string victim = PathOf("victim");
+  std::ofstream(victim) << "mine";
+  std::filesystem::create_symlink(victim, link);
   SaveCheckpoint(path, Small());
-  EXPECT_NE(access((path + ".new." + std::to_string(getpid())).c_str(), F_OK),
-            0);
+  EXPECT_EQ(Read(victim), "mine");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder),
+                          std::filesystem::directory_iterator()),
+            2);
+  EXPECT_EQ(LoadCheckpoint(path).tensors.size(), 2);
   // A location that cannot be written leaves the old file unchanged.
   EXPECT_THROW(SaveCheckpoint(PathOf("no/such/folder"), Small()),
                std::runtime_error);
@@ -559,7 +572,28 @@ TEST(CheckpointTest, CutShortAnywhereIsNoticed) {
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_NE(ErrorOf(whole.substr(0, size)), "") << size;
   }
-  EXPECT_NE(ErrorOf(whole + "x").find("does not end"), std::string::npos);
+  EXPECT_NE(ErrorOf(whole + "x").find("is damaged"), std::string::npos);
+}
+
+TEST(CheckpointTest, AFlippedBitAnywhereIsNoticed) {
+  SaveCheckpoint(PathOf("flip.ckpt"), Small());
+  const std::string whole = Read(PathOf("flip.ckpt"));
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string other = whole;
+      other[i] = static_cast<char>(other[i] ^ (1 << bit));
+      EXPECT_NE(ErrorOf(other), "") << i << " " << bit;
+    }
+  }
+}
+
+TEST(CheckpointTest, FilesWithoutAChecksumAreRead) {
+  SaveCheckpoint(PathOf("new.ckpt"), Small());
+  const std::string whole = Read(PathOf("new.ckpt"));
+  const std::string old =
+      "feedrate_checkpoint 1\n" + whole.substr(whole.find("\nmeta") + 1);
+  EXPECT_EQ(ErrorOf(old), "");
+  EXPECT_NE(ErrorOf(old + "x").find("does not end"), std::string::npos);
 }
 
 TEST(CheckpointTest, BrokenHeaders) {
