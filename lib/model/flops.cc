@@ -145,11 +145,8 @@ int64_t CountParameters(const ModelSpec& spec) {
 }
 
 double SixNd(const ModelSpec& spec) {
-  double parameters = 0;
-  for (const FlopsPart& part : CountModel(spec)) {
-    if (part.counted && part.forward_flops > 0) parameters += part.parameters;
-  }
-  return 6 * parameters * spec.tokens();
+  return 6.0 * static_cast<double>(CountParameters(spec)) *
+         static_cast<double>(spec.tokens());
 }
 
 double TransformerAware(const ModelSpec& spec) {
@@ -246,20 +243,34 @@ struct GpuPeak {
 };
 constexpr GpuPeak kGpuPeaks[] = {
     {"B200", 2250, 1125, 75},
-    {"GH200", 989.4, 494.7, 67},
+    {"GH200 120GB", 989.4, 494.7, 67},
+    {"GH200 144G HBM3e", 989.4, 494.7, 67},
+    {"GH200 480GB", 989.4, 494.7, 67},
     {"H200", 989.4, 494.7, 67},
+    {"H200 NVL", 835, 417.5, 60},
     {"H100 PCIe", 756, 378, 51},
     {"H100 NVL", 835, 417.5, 60},
-    {"H100", 989.4, 494.7, 67},
-    {"A100", 312, 156, 19.5},
+    {"H100 80GB HBM3", 989.4, 494.7, 67},
+    {"A100-PCIE-40GB", 312, 156, 19.5},
+    {"A100-SXM4-40GB", 312, 156, 19.5},
+    {"A100 80GB PCIe", 312, 156, 19.5},
+    {"A100-SXM4-80GB", 312, 156, 19.5},
     {"L40S", 362, 183, 91.6},
     {"L40", 181, 90.5, 90.5},
     {"L4", 121, 60, 30.3},
     {"A10G", 70, 35, 35},
     {"A10", 125, 62.5, 31.2},
-    {"RTX 4090", 165.2, 82.6, 82.6},
+    {"GeForce RTX 4090", 165.2, 82.6, 82.6},
     {"T4", 0, 0, 8.1},
 };
+
+// The brand before the name, which older drivers leave out or spell otherwise.
+std::string WithoutBrand(const std::string& gpu) {
+  for (const std::string brand : {"NVIDIA ", "Tesla "}) {
+    if (gpu.rfind(brand, 0) == 0) return WithoutBrand(gpu.substr(brand.size()));
+  }
+  return gpu;
+}
 
 // Reads weights, gradients and two moments; writes all but the gradients; and
 // accesses the gradients twice more, for their norm and for zeroing them.
@@ -289,8 +300,9 @@ Roofline RooflineOf(const ModelSpec& spec, const RooflineInput& input) {
 }
 
 double PeakOfGpu(const std::string& gpu, const std::string& precision) {
+  const std::string name = WithoutBrand(gpu);
   for (const GpuPeak& peak : kGpuPeaks) {
-    if (gpu.find(peak.name) == std::string::npos) continue;
+    if (name != peak.name) continue;
     // As fast as each other on all of these.
     if (precision == "bf16" || precision == "fp16") return peak.bf16 * 1e12;
     if (precision == "tf32") return peak.tf32 * 1e12;

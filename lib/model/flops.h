@@ -101,7 +101,7 @@ int64_t CountParameters(const ModelSpec& spec);
 
 // Three estimates of the operations of a training step for one sample.
 
-// 6 N D: parameters in matrix products times tokens.
+// 6 N D: all parameters times tokens.
 double SixNd(const ModelSpec& spec);
 // 6 N D plus 12 x layers x width x tokens per token for attention, as if each
 // token attended to all others.

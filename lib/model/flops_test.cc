@@ -139,12 +139,22 @@ TEST(RooflineTest, MoreBatchesReadWeightsMoreOften) {
   EXPECT_GT(RooflineOf(spec, input).bytes, once);
 }
 
-TEST(RooflineTest, PeaksAreFoundByPartOfTheName) {
+TEST(RooflineTest, PeaksAreFoundByTheWholeName) {
   EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA H200", "bf16"), 989.4e12);
   EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA H100 PCIe", "bf16"), 756e12);
   EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA A100-SXM4-80GB", "tf32"), 156e12);
   EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA L40S", "fp32"), 91.6e12);
-  EXPECT_DOUBLE_EQ(PeakOfGpu("Some GPU", "bf16"), 0);
+  EXPECT_DOUBLE_EQ(PeakOfGpu("Tesla T4", "fp32"), 8.1e12);
+  EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA A10", "bf16"), 125e12);
+  // Other GPUs, and parts of one, whose names begin or go on like these.
+  for (const char* gpu :
+       {"Some GPU", "NVIDIA RTX A1000", "NVIDIA RTX A1000 Laptop GPU",
+        "NVIDIA T400 4GB", "NVIDIA T4G", "NVIDIA A10M", "NVIDIA L40G",
+        "NVIDIA GeForce RTX 4090 D", "NVIDIA GeForce RTX 4090 Laptop GPU",
+        "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA", ""}) {
+    EXPECT_DOUBLE_EQ(PeakOfGpu(gpu, "bf16"), 0) << gpu;
+    EXPECT_DOUBLE_EQ(PeakOfGpu(gpu, "fp32"), 0) << gpu;
+  }
 }
 
 // From the public report: 7,255 samples/s of ViT-5 small.
