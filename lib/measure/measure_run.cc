@@ -308,6 +308,10 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   ASSIGN_OR_RETURN(TimeReply timing, subject->Time(time));
   NoiseCounters after = subject->Count();
   RunResult result;
+  // Of the pass alone, like its energy: what is taken again is no part of it.
+  if (before.process.cpu_s && after.process.cpu_s) {
+    result.cpu_s = *after.process.cpu_s - *before.process.cpu_s;
+  }
   result.chunk = choice.chunk;
   result.energy = EnergyBetween(before.energy, after.energy);
   double slow_share = 0;
@@ -329,9 +333,6 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   }
   result.timing = std::move(timing);
   result.noise = noise->Judge(before, after, result.elapsed_s, slow_share);
-  if (before.process.cpu_s && after.process.cpu_s) {
-    result.cpu_s = *after.process.cpu_s - *before.process.cpu_s;
-  }
   return result;
 }
 

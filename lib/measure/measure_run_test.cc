@@ -559,7 +559,11 @@ class SlowCoreTest : public QuietWaitTest, public Subject {
     AddProbe(&timing);
     return timing;
   }
-  NoiseCounters Count() override { return NoiseCounters(); }
+  NoiseCounters Count() override {
+    NoiseCounters counters;
+    counters.process.cpu_s = 0.001 * static_cast<double>(calls_);
+    return counters;
+  }
   double clock_pair_s() const override { return 0; }
 
   RunResult Measure(int64_t num_items) {
@@ -604,6 +608,8 @@ TEST_F(SlowCoreTest, SamplesOfASlowCoreAreTakenAgain) {
   EXPECT_NE(requests_[1].seed, 40);
   ASSERT_TRUE(result.core_speed.has_value());
   EXPECT_EQ(result.core_speed->repeated_samples(), 3);
+  // The ten calls of the pass, not the four that followed.
+  EXPECT_DOUBLE_EQ(*result.cpu_s, 0.01);
   EXPECT_EQ(result.core_speed->slow_share(), 0);
   EXPECT_DOUBLE_EQ(result.core_speed->probe(), 2);
   EXPECT_DOUBLE_EQ(result.core_speed->slow_above(), 2.3);
