@@ -60,6 +60,21 @@ std::vector<int> KeyLines(absl::string_view json) {
   return lines;
 }
 
+// Absent unless it is a list of finite numbers.
+absl::optional<std::vector<double>> NumbersOf(simdjson::dom::element value) {
+  simdjson::dom::array list;
+  if (value.get(list) != simdjson::SUCCESS) return absl::nullopt;
+  std::vector<double> numbers;
+  for (const simdjson::dom::element item : list) {
+    double number = 0;
+    if (item.get(number) != simdjson::SUCCESS || !std::isfinite(number)) {
+      return absl::nullopt;
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
 // `lines` are those of the keys that come next.
 absl::Status AddObject(simdjson::dom::object object, const std::string& prefix,
                        absl::Span<const int>* lines, MetricsFile* file) {
@@ -87,6 +102,9 @@ absl::Status AddObject(simdjson::dom::object object, const std::string& prefix,
       file->metrics[key] = number;
     } else if (field.value.is_null()) {
       return wrong("is null; it has to be a number");
+    } else if (absl::optional<std::vector<double>> list =
+                   NumbersOf(field.value)) {
+      file->lists[key] = *std::move(list);
     } else {
       std::string_view value;
       if (field.value.get(value) == simdjson::SUCCESS) {

@@ -23,10 +23,12 @@ struct MetricsFile {
   std::string name;
   std::string machine_profile;
   Metrics metrics;
-  // Values that are neither numbers nor objects: what they are, by name, such
-  // as "text". Notes are welcome, but not in place of a metric.
+  // Values that are neither numbers, lists of them nor objects: what they are,
+  // by name, such as "text". Notes are welcome, but not in place of a metric.
   std::map<std::string, std::string> others;
-  // The texts among them, by name.
+  // Lists of numbers, by name.
+  std::map<std::string, std::vector<double>> lists;
+  // The texts among the others, by name.
   std::map<std::string, std::string> texts;
   // The line of each value, from 1.
   std::map<std::string, int> lines;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 #include "lib/base/status_macros.h"
 #include "lib/gate/paired_rows.h"
@@ -486,6 +487,64 @@ std::string OtherTexts(const MetricsFile& current,
 
 }  // namespace
 
+namespace {
+
+// What `train --metrics` says of its runs: MetricsJson in lib/runner/train.
+constexpr char kRuns[] = "runs";
+constexpr char kDisturbedRuns[] = "disturbed_runs";
+constexpr char kWarnings[] = "warnings";
+constexpr char kOfRuns[] = "of_runs.";
+
+double NumberOf(const MetricsFile& file, const char* name) {
+  const auto found = file.metrics.find(name);
+  return found == file.metrics.end() ? 0 : found->second;
+}
+
+// The same rule as for rows. Empty if the file does not say that its runs were
+// disturbed.
+std::string DisturbedText(const MetricsFile& file, const char* side,
+                          std::vector<std::string>* codes) {
+  const double runs = NumberOf(file, kRuns);
+  const double disturbed = NumberOf(file, kDisturbedRuns);
+  const auto warnings = file.texts.find(kWarnings);
+  if (disturbed <= 0 || 2 * disturbed < runs || warnings == file.texts.end()) {
+    return "";
+  }
+  const std::vector<std::string> causes =
+      absl::StrSplit(warnings->second, ' ', absl::SkipEmpty());
+  codes->insert(codes->end(), causes.begin(), causes.end());
+  return absl::StrCat(disturbed, " of ", runs, runs == 1 ? " run" : " runs",
+                      " of ", side, disturbed == 1 ? " is " : " are ",
+                      absl::StrJoin(causes, " and "));
+}
+
+// What the runs of both files say about chance.
+void AddRuns(const MetricsFile& current, const MetricsFile& baseline,
+             RuleJob* job) {
+  job->disturbed = DisturbedText(current, "the file", &job->disturbances);
+  const std::string stored =
+      DisturbedText(baseline, "the baseline", &job->disturbances);
+  job->is_baseline_disturbed = !stored.empty();
+  absl::StrAppend(&job->disturbed,
+                  job->disturbed.empty() || stored.empty() ? "" : "; ", stored);
+  job->level = kSuiteLevel;
+  for (const auto& [name, values] : current.lists) {
+    absl::string_view metric = name;
+    const auto before = baseline.lists.find(name);
+    if (!absl::ConsumePrefix(&metric, kOfRuns) ||
+        before == baseline.lists.end()) {
+      continue;
+    }
+    const absl::optional<Shift> shift = ShiftOfRuns(before->second, values);
+    if (shift && IsSpeed(std::string(metric))) {
+      // They are of one `train` each, and how executions differ is not known.
+      job->shifts[std::string(metric)] = shift->AcrossExecutions();
+    }
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
                                        const std::string& kind,
                                        const BaselineStore& store,
@@ -519,6 +578,7 @@ absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
   job.baseline = baseline->metrics;
   const auto floor = floors.find(kind);
   if (floor != floors.end()) job.floor_percent = floor->second;
+  AddRuns(current, *baseline, &job);
   return JudgeRules(job, options);
 }
 

@@ -353,7 +353,8 @@ TEST_F(CompareRulesTest, TheMachineThatDiffersInOnePartIsNamed) {
 
 TEST_F(CompareRulesTest, StatusesComeFirst) {
   WriteRows({MakeRow("j", "ok", 100)});
-  for (const char* status : {"crashed", "failed", "oom", "timeout"}) {
+  for (const char* status :
+       {"crashed", "failed", "oom", "timeout", "diverged"}) {
     const Verdict verdict = Only({MakeRow("j", status, 0)});
     EXPECT_EQ(verdict.verdict(), "invalid");
     EXPECT_EQ(verdict.codes(0), status);
@@ -407,6 +408,45 @@ TEST_F(CompareRulesTest, MetricsFiles) {
   ASSERT_TRUE(
       WriteFileAtomically(folder_ + "/m.eval.json", "{\"machine_prof").ok());
   EXPECT_FALSE(CompareMetrics(current, "eval", store_, Rules()).ok());
+}
+
+// As `train --metrics` writes them: what its rows warn of counts here too.
+TEST_F(CompareRulesTest, MetricsFilesKnowTheirRuns) {
+  RuleOptions options;
+  Tolerance* const tolerance = options.tolerances.add_tolerances();
+  tolerance->set_metric("step_time_p50");
+  tolerance->set_better(LOWER);
+  tolerance->set_percent(5);
+  const auto judged = [&](const std::string& before, const std::string& now) {
+    EXPECT_TRUE(
+        WriteFileAtomically(folder_ + "/m.metrics.json",
+                            "{\"machine_profile\":\"m\"," + before + "}")
+            .ok());
+    const auto file =
+        ParseMetrics("{\"machine_profile\":\"m\"," + now + "}", "now.json");
+    EXPECT_TRUE(file.ok()) << file.status();
+    return *CompareMetrics(*file, "metrics", store_, options);
+  };
+  const std::string one = "\"step_time_p50\":1";
+  const std::string slow = "\"step_time_p50\":1.2";
+  const std::string clean =
+      ",\"runs\":3,\"disturbed_runs\":1,\"warnings\":\"noisy\"";
+  const std::string busy =
+      ",\"runs\":3,\"disturbed_runs\":2,\"warnings\":\"contended noisy\"";
+  EXPECT_EQ(judged(one, slow + clean).verdict(), "slower");
+  const Verdict disturbed = judged(one, slow + busy);
+  EXPECT_EQ(disturbed.verdict(), "cannot_tell");
+  EXPECT_EQ(disturbed.codes(0), "contended");
+  EXPECT_EQ(judged(one + busy, slow).verdict(), "cannot_tell");
+  // Runs that scatter more than they differ.
+  EXPECT_EQ(judged(one + ",\"of_runs\":{\"step_time_p50\":[0.9,1,1.3]}",
+                   slow + ",\"of_runs\":{\"step_time_p50\":[1.1,1.2,1.25]}")
+                .verdict(),
+            "cannot_tell");
+  EXPECT_EQ(judged(one + ",\"of_runs\":{\"step_time_p50\":[1,1.001,0.999]}",
+                   slow + ",\"of_runs\":{\"step_time_p50\":[1.2,1.201,1.2]}")
+                .verdict(),
+            "slower");
 }
 
 }  // namespace
