@@ -27,8 +27,11 @@ struct SlurmStep {
   // Host of rank 0, and the first of the ports on which it listens.
   std::string leader;
   int port = 0;
-  // Names job and step, so that connections of strangers are recognized.
+  // Job and step. No secret: everyone on the cluster can list them.
   std::string token;
+  // File in a folder that all nodes share, readable by this user alone, by
+  // which both sides of a connection prove that they belong to this step.
+  std::string secret_file;
 };
 
 // The value of an environment variable, or null.
@@ -39,8 +42,9 @@ using Resolver = std::function<bool(const std::string& host)>;
 // Empty outside of srun and for a step of one task. The leader is MASTER_ADDR,
 // or the step's first node, or, if that name has no address, the node of srun
 // itself, which in a batch script is also the first. Its port is MASTER_PORT or
-// is derived from the job's number. InvalidArgument names the variable that
-// makes no sense.
+// is derived from the job's number. The secret is in FEEDRATE_SECRET_FOLDER, or
+// in the current folder. InvalidArgument names the variable that makes no
+// sense.
 absl::StatusOr<absl::optional<SlurmStep>> SlurmStepOf(const Environment& get,
                                                       const Resolver& resolves);
 // The Slurm step of this process.
@@ -56,11 +60,19 @@ struct RankOrder {
   std::vector<std::string> words;
 };
 
+// The key of a connection after both sides have proven that they know the
+// secret (HMAC-SHA-256 of random numbers of both), and the orders signed with
+// it so far.
+struct RankSession {
+  std::string key;
+  int64_t orders = 0;
+};
+
 // The connection at rank 0.
 class RankLeader {
  public:
-  // Waits until all other ranks have joined. DeadlineExceeded says how many
-  // have.
+  // Makes the secret, waits until all other ranks have proven that they know
+  // it, and removes it. DeadlineExceeded says how many have.
   static absl::StatusOr<std::unique_ptr<RankLeader>> Gather(
       const SlurmStep& step, absl::Duration patience);
 
@@ -68,23 +80,30 @@ class RankLeader {
   absl::Status Order(const RankOrder& order);
 
  private:
-  std::vector<UniqueFd> followers_;
+  struct Follower {
+    UniqueFd fd;
+    RankSession session;
+  };
+  std::vector<Follower> followers_;
 };
 
 // The connection at each other rank.
 class RankFollower {
  public:
-  // Tries until the leader listens. DeadlineExceeded names the address.
+  // Tries until a leader listens that knows the secret. DeadlineExceeded names
+  // the address and what the last try met.
   static absl::StatusOr<std::unique_ptr<RankFollower>> Join(
       const SlurmStep& step, absl::Duration patience);
 
   // Waits for the next order; empty once the leader has ended. Cancelled when
-  // `interrupt_fd` becomes readable.
+  // `interrupt_fd` becomes readable. DataLoss if it is not the leader's.
   absl::StatusOr<absl::optional<RankOrder>> Next(int interrupt_fd);
 
  private:
-  explicit RankFollower(UniqueFd fd) : inbox_(std::move(fd)) {}
+  RankFollower(UniqueFd fd, RankSession session)
+      : inbox_(std::move(fd)), session_(std::move(session)) {}
   LineInbox inbox_;
+  RankSession session_;
 };
 
 }  // namespace feedrate
