@@ -43,7 +43,8 @@ std::string LeastEquivalence(const std::set<std::string>& labels) {
 
 std::string StatusOf(const RowGroup& group) {
   if (group.summary.n > 0) return "ok";
-  for (const char* status : {"ok", "early_stopped", "unsupported"}) {
+  for (const char* status :
+       {"ok", "early_stopped", "unsupported", "diverged"}) {
     for (const auto& ended : group.ended) {
       if (ended.first.first == status) return status;
     }

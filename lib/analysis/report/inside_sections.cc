@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/report/report_data.h"
 #include "lib/analysis/report/sections.h"
@@ -283,7 +285,60 @@ DocumentCell MfuOf(const Train& train) {
   return Percent(train.has_mfu_6nd(), train.mfu_6nd());
 }
 
-std::vector<DocumentCell> StepOf(const Row& row) {
+// What was done to make the step fast, beyond a plain step in fp32.
+std::string OptimizationsOf(const Row& row) {
+  const Train& train = row.train();
+  std::vector<std::string> words;
+  if (train.precision() != "fp32") words.push_back(train.precision());
+  if (train.engine() == "fused") words.push_back("fused engine");
+  if (train.graphs()) words.push_back("CUDA graph");
+  if (train.activation_checkpointing()) {
+    words.push_back("activation checkpointing");
+  }
+  if (train.accumulation() > 1) {
+    words.push_back(absl::StrCat("accumulation of ", train.accumulation()));
+  }
+  if (!train.optimizer_in_step()) words.push_back("step without optimizer");
+  // Of PyTorch's ways; that of the fused engine is a list of algorithms.
+  if (train.engine().empty() && !train.method().empty()) {
+    words.push_back(train.method());
+  }
+  return absl::StrJoin(words, ", ");
+}
+
+// Throughput over that of one process times the processes: the row's own, or
+// from a row that differs in nothing else.
+absl::optional<double> ScalingOf(const Row& row,
+                                 const std::vector<const Row*>& rows) {
+  const Train& train = row.train();
+  if (train.has_scaling_efficiency()) return train.scaling_efficiency();
+  if (train.world_size() <= 1) return absl::nullopt;
+  const auto key = [](const Row& one) {
+    std::map<std::string, std::string> settings(one.settings().begin(),
+                                                one.settings().end());
+    settings.erase("world_size");
+    return std::make_tuple(one.library(), one.library_version(), one.device(),
+                           one.hardware(), one.scope(), one.dataset().id(),
+                           one.batch_size(), one.seed(), std::move(settings));
+  };
+  for (const Row* other : rows) {
+    if (other->train().world_size() == 1 && key(*other) == key(row) &&
+        other->throughput() > 0) {
+      return row.throughput() / (train.world_size() * other->throughput());
+    }
+  }
+  return absl::nullopt;
+}
+
+// Bytes, or an empty cell.
+DocumentCell Bytes(bool has, int64_t bytes) {
+  DocumentCell cell = has ? Count(bytes) : DocumentCell("");
+  if (has) cell.text = BytesText(static_cast<double>(bytes));
+  return cell;
+}
+
+std::vector<DocumentCell> StepOf(const Row& row,
+                                 const std::vector<const Row*>& rows) {
   const Train& train = row.train();
   std::vector<DocumentCell> cells = {TrainingName(row),
                                      Milliseconds(train.step_time_mean())};
@@ -300,9 +355,19 @@ std::vector<DocumentCell> StepOf(const Row& row) {
   cells.push_back(Percent(train.has_gpu_use(), train.gpu_use()));
   cells.push_back(
       Number(train.tokens_per_sec_p50() > 0, train.tokens_per_sec_p50()));
-  cells.push_back(Count(train.memory_peak_bytes()));
-  cells.back().text = BytesText(static_cast<double>(train.memory_peak_bytes()));
+  cells.push_back(Bytes(true, train.memory_peak_bytes()));
   cells.push_back(Count(train.skipped_files()));
+  cells.push_back(
+      Number(train.has_peak_samples_per_sec(), train.peak_samples_per_sec()));
+  cells.push_back(Number(train.has_grad_norm(), train.grad_norm()));
+  const absl::optional<double> scaling = ScalingOf(row, rows);
+  cells.push_back(Percent(scaling.has_value(), scaling.value_or(0)));
+  cells.push_back(
+      Number(train.has_allocations_per_step(), train.allocations_per_step()));
+  cells.push_back(
+      Bytes(train.has_idle_memory_bytes(), train.idle_memory_bytes()));
+  cells.push_back(train.storage());
+  cells.push_back(OptimizationsOf(row));
   return cells;
 }
 
@@ -363,12 +428,17 @@ absl::optional<Section> StepsSection(const std::vector<ReportCell>& cells) {
   for (const StepPart& part : PartsOf(rows[0]->train().budget())) {
     header.push_back(part.name);
   }
-  for (const char* name : {"MFU", "attainable MFU", "peak TFLOPS", "GPU use",
-                           "tokens/s", "peak memory", "skipped files"}) {
+  for (const char* name :
+       {"MFU", "attainable MFU", "peak TFLOPS", "GPU use", "tokens/s",
+        "peak memory", "skipped files", "samples/s at the peak",
+        "gradient norm", "scaling efficiency", "allocations per step",
+        "idle GPU memory", "storage", "optimizations"}) {
     header.push_back(name);
   }
   DocumentTable table = NumbersTable(std::move(header));
-  for (const Row* row : rows) table.rows.push_back(StepOf(*row));
+  // Words: storage and optimizations.
+  std::fill(table.align.end() - 2, table.align.end(), Align::kLeft);
+  for (const Row* row : rows) table.rows.push_back(StepOf(*row, rows));
   table.DropEmptyColumns();
   Section section;
   section.id = "steps";

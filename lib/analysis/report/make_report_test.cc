@@ -201,6 +201,31 @@ TEST(ReportTest, TrainingSaysWhereTheStepGoes) {
   EXPECT_THAT(TextOf({row}), HasSubstr("GPU use"));
 }
 
+TEST(ReportTest, TrainingHasItsStorageOptimizationsAndScaling) {
+  Row one = MakeRow("feedrate", "", 100);
+  one.set_mode("train");
+  one.set_throughput(100);
+  one.mutable_train()->set_world_size(1);
+  one.mutable_train()->set_optimizer_in_step(true);
+  one.mutable_train()->set_step_time_mean(0.01);
+  one.mutable_train()->set_precision("bf16");
+  one.mutable_train()->set_engine("fused");
+  one.mutable_train()->set_storage("ext4, 900 MB/s");
+  one.mutable_train()->set_grad_norm(1.25);
+  // As Slurm has them: of another run.
+  Row four = one;
+  four.set_job_id("four");
+  four.set_run_id("another");
+  (*four.mutable_settings())["world_size"] = "4";
+  four.set_throughput(300);
+  four.mutable_train()->set_world_size(4);
+  const std::string text = TextOf({one, four});
+  for (const char* cell : {"ext4, 900 MB/s", "bf16, fused engine", "1.25",
+                           "scaling efficiency", "75%"}) {
+    EXPECT_THAT(text, HasSubstr(cell));
+  }
+}
+
 TEST(ReportTest, LoadersShowStoreAndGpu) {
   Row row = MakeRow("native", "Blur", 10);
   row.set_mode("pipeline");
