@@ -28,6 +28,7 @@ import process_setup
 
 LOADERS = {"dali": "dali", "dali_gpu": "dali", "torchvision": "torchvision"}
 CHANNELS = 3
+RECIPE = "recipe."
 # All recipes normalize with them; as in configs/policy.textproto.
 MEAN = (0.485, 0.456, 0.406)
 STD = (0.229, 0.224, 0.225)
@@ -44,17 +45,23 @@ class Options:
     workers: int
     seed: int = 0
     gpu_memory: str = ""
+    # Steps after the crop, as configs/transforms/ has them. Empty: a flip.
+    recipe: list = dataclasses.field(default_factory=list)
 
 
 def parse(words):
     types = {f.name: f.type for f in dataclasses.fields(Options)}
     given = {}
+    recipe = []
     for word in words:
+        if word.startswith(RECIPE):
+            recipe.append(word.removeprefix(RECIPE))
+            continue
         name, equals, value = word.partition("=")
         if not equals or name not in types:
             raise ValueError(f'"{word}" is no word of feed.py')
         given[name] = types[name](value)
-    options = Options(**given)
+    options = Options(**given, recipe=recipe)
     if options.loader not in LOADERS:
         raise ValueError(
             f'no loader "{options.loader}"; there are {", ".join(LOADERS)}'

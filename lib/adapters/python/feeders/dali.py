@@ -1,9 +1,13 @@
 """DALI's pipeline, as used in training: one process, with as many threads as
 the loader has workers. `dali` is on the CPU; `dali_gpu` decodes on both."""
 
+import types as python_types
+
 import feed
 import numpy as np
-from nvidia.dali import Pipeline, fn, types
+from library_support import steps
+from loaders.recipes import dali as recipes
+from nvidia.dali import fn, pipeline_def, types
 
 
 def batches(paths, options):
@@ -18,14 +22,27 @@ def batches(paths, options):
 
 
 def _build(paths, options):
-    pipeline = Pipeline(
+    side = options.image_size
+    recipe = None
+    if options.recipe:
+        recipe = recipes.Recipe(
+            None,
+            {"native_op": steps.NATIVE_OP, "params": options.recipe},
+            python_types.SimpleNamespace(
+                batch_transform="", is_crop=False, crop=side
+            ),
+        )
+
+    @pipeline_def(
         batch_size=options.batch_size,
         num_threads=max(1, options.workers),
         device_id=0 if options.gpu_memory else None,
         # -1 would be drawn; 0 is as good as any other.
         seed=options.seed % 2**31,
+        # What is done to an image is drawn: the graph branches.
+        enable_conditionals=recipe is not None,
     )
-    with pipeline:
+    def graph():
         encoded, numbers = fn.readers.file(
             files=paths,
             labels=list(range(len(paths))),
@@ -39,19 +56,27 @@ def _build(paths, options):
             output_type=types.RGB,
             adjust_orientation=False,
         )
-        side = options.image_size
+        crop = {
+            "crop": (side, side),
+            "crop_pos_x": fn.random.uniform(range=(0, 1)),
+            "crop_pos_y": fn.random.uniform(range=(0, 1)),
+            "out_of_bounds_policy": "pad",
+        }
+        if recipe is None:
+            crop["mirror"] = fn.random.coin_flip(probability=0.5)
+        else:
+            images = recipe.transformed(fn.crop(images, **crop))
+            crop = {}
         images = fn.crop_mirror_normalize(
             images,
-            crop=(side, side),
-            crop_pos_x=fn.random.uniform(range=(0, 1)),
-            crop_pos_y=fn.random.uniform(range=(0, 1)),
-            out_of_bounds_policy="pad",
-            mirror=fn.random.coin_flip(probability=0.5),
             mean=[255 * mean for mean in feed.MEAN],
             std=[255 * std for std in feed.STD],
             dtype=types.FLOAT,
             output_layout="CHW",
+            **crop,
         )
-        pipeline.set_outputs(images, fn.cast(numbers, dtype=types.INT64))
+        return images, fn.cast(numbers, dtype=types.INT64)
+
+    pipeline = graph()
     pipeline.build()
     return pipeline

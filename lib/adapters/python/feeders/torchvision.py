@@ -7,6 +7,8 @@ import os
 import feed
 import torch
 import torch.utils.data
+from libraries import torchvision as torchvision_library
+from library_support import steps
 from loaders import processes
 from loaders.recipes import torch_images
 from torchvision.transforms import v2
@@ -17,10 +19,14 @@ class Images(torch.utils.data.Dataset):
 
     def __init__(self, paths, options):
         self._paths = paths
+        augment = v2.RandomHorizontalFlip()
+        if options.recipe:
+            command = {"native_op": steps.NATIVE_OP, "params": options.recipe}
+            augment = torchvision_library.make(command).call
         self._transform = v2.Compose(
             [
                 v2.RandomCrop(options.image_size, pad_if_needed=True),
-                v2.RandomHorizontalFlip(),
+                augment,
                 v2.ToDtype(torch.float32, scale=True),
                 v2.Normalize(feed.MEAN, feed.STD),
             ]

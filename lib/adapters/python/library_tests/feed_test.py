@@ -146,6 +146,26 @@ class FeedTest(unittest.TestCase):
         self.assertEqual(seen[0] | seen[1], set(range(6)))
         self.assertEqual(seen[2] | seen[3], set(range(6)))
 
+    def test_steps_of_a_recipe_follow_the_crop(self):
+        steps = {
+            "torchvision": {
+                "recipe.step1": "RandomSolarize{threshold=0;p=1} | "
+                "RandomSolarize{threshold=0;p=1}",
+                "recipe.step2": "0.5 Grayscale{num_output_channels=3}",
+            },
+            "dali": {
+                "recipe.step1": "solarize{threshold=0} | solarize{threshold=0}",
+                "recipe.step2": "0.5 saturation{saturation=0.0}",
+            },
+        }[LOADER]
+        feeder = self.feeder(self.images(4), **steps)
+        self.assertEqual(feeder.lines.readline(), "slot 0\n")
+        for image, number in zip(*feeder.slot(0), strict=True):
+            grey = image.mean(axis=(1, 2)) * STD + MEAN
+            np.testing.assert_allclose(
+                grey, [(255 - 40 * number) / 255] * 3, atol=0.005
+            )
+
     def test_a_full_memory_waits(self):
         feeder = self.feeder(self.images(6))
         for _ in range(SLOTS):

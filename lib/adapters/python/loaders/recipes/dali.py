@@ -38,7 +38,7 @@ class Recipe:
         if mixing == "cutmix":
             images = _cutmix(images, self._alpha(), self._spec.crop)
         elif not mixing:
-            images = self._transformed(images)
+            images = self.transformed(images)
         batch = fn.crop_mirror_normalize(
             images,
             dtype=types.FLOAT,
@@ -63,7 +63,7 @@ class Recipe:
             "rounding": "truncate",
         }
 
-    def _transformed(self, images):
+    def transformed(self, images):
         if not self.branches:
             return self._one(self._command, images)
         for probability, alternatives in steps.parse(self._command["params"]):
