@@ -27,7 +27,7 @@ mkdir -p "$out" "$baselines"
 "$bin/tools/collect_env/collect_env" --output="$out/env.json"
 rm -f "$out/rows.jsonl"
 "$bin/tools/train/train" --model=byte_lm_tiny --batch-size=8 --threads=1 \
-  --warmup-steps=10 --measured-steps=30 "$@" --output="$out/rows.jsonl" \
+  --num-runs=3 --warmup-steps=10 --measured-steps=30 "$@" --output="$out/rows.jsonl" \
   --metrics="$out/metrics.json"
 "$bin/tools/eval/eval" --checkpoint="$checkpoint" \
   --output="$out/eval.jsonl" --eval-json="$out/eval.json"

@@ -335,6 +335,13 @@ absl::StatusOr<std::unique_ptr<GpuEnergy>> GpuEnergy::Open(
   return absl::WrapUnique(new GpuEnergy(std::move(nvml), device));
 }
 
+absl::StatusOr<std::unique_ptr<GpuEnergy>> GpuEnergy::OpenAt(
+    const std::vector<std::string>& libraries, const std::string& pci_bus_id) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Nvml> nvml, LoadFirst(libraries));
+  ASSIGN_OR_RETURN(const NvmlDevice device, FindDevice(*nvml, pci_bus_id));
+  return absl::WrapUnique(new GpuEnergy(std::move(nvml), device));
+}
+
 std::optional<double> GpuEnergy::Joules() const {
   unsigned long long millijoules = 0;
   if (nvml_->device_get_total_energy == nullptr ||

@@ -90,6 +90,9 @@ class GpuEnergy {
   // NvmlLibraries) that can be loaded.
   static absl::StatusOr<std::unique_ptr<GpuEnergy>> Open(
       const std::vector<std::string>& libraries, unsigned index);
+  // The same by `pci_bus_id`, in CUDA's format.
+  static absl::StatusOr<std::unique_ptr<GpuEnergy>> OpenAt(
+      const std::vector<std::string>& libraries, const std::string& pci_bus_id);
   ~GpuEnergy();
 
   // Joules since the driver was loaded. The driver updates the value every 20

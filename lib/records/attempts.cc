@@ -29,6 +29,21 @@ constexpr int kDidNotEnd = 32;
 
 }  // namespace
 
+const std::vector<std::string>& RowStatuses() {
+  static const auto* const statuses = new std::vector<std::string>{
+      "ok",      "early_stopped", "unsupported", "failed",
+      "crashed", "timeout",       "oom",         "diverged"};
+  return *statuses;
+}
+
+bool IsFailure(absl::string_view status) {
+  for (const char* failure :
+       {"failed", "crashed", "timeout", "oom", "diverged"}) {
+    if (status == failure) return true;
+  }
+  return false;
+}
+
 int AttemptRank(absl::string_view status,
                 absl::Span<const std::string> warnings) {
   if (status == "early_stopped" || status == "unsupported") return kNoTiming;

@@ -11,6 +11,13 @@
 
 namespace feedrate {
 
+// All statuses that rows have.
+const std::vector<std::string>& RowStatuses();
+
+// Whether a run with this status came to no result that could be compared:
+// `failed`, `crashed`, `timeout`, `oom` or `diverged`.
+bool IsFailure(absl::string_view status);
+
 // How far an attempt is from a clean measurement: 0 for `ok` and undisturbed.
 // A run may have several attempts: the one with the smallest rank counts; among
 // equal ranks the last. More and stronger warnings rank higher; then follow

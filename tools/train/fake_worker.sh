@@ -11,6 +11,10 @@ for word in "$@"; do
     rates=0) rates=0 ;;
     seed=13) kill -SEGV $$ ;;
     seed=14) sleep 1 ;;
+    seed=15)
+      echo '{"event":"error","kind":"diverged","error":"the loss of step 7 is no number"}' >&3
+      exit 1
+      ;;
     folder=file://*) ;;
     folder=*) [[ -d "${word#*=}" ]] || exit 9 ;;
     objects.url=file://*)

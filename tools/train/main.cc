@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
 #include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
@@ -30,6 +33,13 @@ DEFINE_string(
 DEFINE_string(mixture, "",
               "SETTINGS: settings for --loader=mixture, such as "
               "'queue_depth=8;metadata=full'");
+DEFINE_string(augment, "flip",
+              "NAME: with --scope=e2e, what the loader does after the random "
+              "crop: a flip, or a flip, one of gray, solarize and blur, and "
+              "color jitter {flip|three_augment}");
+DEFINE_int32(prefetch, 0,
+             "N: with --scope=e2e, batches that the loader may have ready; 0: "
+             "as many as it usually has");
 DEFINE_string(config, "", "FILE: run config to plan from; flags override it");
 DEFINE_int64(epochs, 0,
              "N: measure this many passes over --dataset instead of "
@@ -42,6 +52,9 @@ DEFINE_string(precision, "",
               "dynamic loss scaling {fp32|tf32|bf16|fp16}");
 DEFINE_string(optimizer, "adamw", "NAME: optimizer {adamw|lamb}");
 DEFINE_double(learning_rate, 0.001, "RATE: learning rate of the optimizer");
+DEFINE_double(weight_decay, 0.05,
+              "RATE: decay of weights in the optimizer, not of biases and "
+              "norms");
 DEFINE_double(clip_norm, 0,
               "NUMBER: scale gradients down to this norm of all together; 0: "
               "do not");
@@ -109,12 +122,18 @@ DEFINE_bool(resume, false, "Continue with the rows in --output");
 DEFINE_int32(retries, 0, "N: extra attempts for trainings that fail");
 DEFINE_string(fail_on, "",
               "STATUSES: exit with 3 if a row has one of them, such as "
-              "failed,crashed,timeout,oom");
+              "failed,crashed,timeout,oom,diverged");
 DEFINE_string(memory_limit, "",
               "SIZE: memory that a process may use beyond what it starts with, "
               "such as 2G");
 DEFINE_double(timeout, 300,
-              "SECONDS: kill processes that send no message for this long");
+              "SECONDS: kill processes that send no message for this long; by "
+              "default six times as long for torch_max_autotune, which "
+              "compiles for minutes");
+DEFINE_string(relative_to, "",
+              "SETTINGS: also print a table of speed-ups relative to the "
+              "training with these settings, such as "
+              "'library=torch_eager,precision=fp32'");
 DEFINE_string(configs, "", "FOLDER: the configs folder; found automatically");
 
 namespace feedrate {
@@ -147,6 +166,8 @@ ToolInfo Info() {
       "train --scope=e2e --dataset=s3://bucket/shards --cache-dir=cache "
       "--epochs=1",
       "srun --nodes=2 --ntasks=2 train --world-size=-1",
+      "train --device=cuda:1 --libraries=feedrate,torch_eager,torch_compile "
+      "--relative-to=library=torch_eager",
       "train --profile=trace --profile-output=/tmp/vit",
       "train --subject=my_pkg.model:build --batch-size=16",
       "train --subject=my_model.pt --batch-size=16",
@@ -178,7 +199,10 @@ TrainSource SourceFromFlags() {
       {"precision", FLAGS_precision},
       {"optimizer", FLAGS_optimizer},
       {"learning_rate", absl::StrCat(FLAGS_learning_rate)},
+      {"weight_decay", absl::StrCat(FLAGS_weight_decay)},
       {"clip_norm", absl::StrCat(FLAGS_clip_norm)},
+      {"prefetch", absl::StrCat(FLAGS_prefetch)},
+      {"augment", FLAGS_augment},
       {"accumulation", absl::StrCat(FLAGS_accumulation)},
       {"mixing", FLAGS_mixing},
       {"optimizer_in_step", Truth(FLAGS_optimizer_in_step)},
@@ -201,6 +225,22 @@ TrainSource SourceFromFlags() {
   return source;
 }
 
+// `--device=cuda:1` is device cuda and GPU 1: which of a machine's GPUs trains
+// is no part of a job.
+absl::Status TakeDeviceIndex(TrainRunOptions* options) {
+  absl::optional<std::string>& device = options->source.overrides.device;
+  constexpr absl::string_view kCuda = "cuda:";
+  if (!device.has_value() || !absl::StartsWith(*device, kCuda)) {
+    return absl::OkStatus();
+  }
+  if (!absl::SimpleAtoi(device->substr(kCuda.size()), &options->device_index)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--device: \"", *device, "\" names no GPU; use cuda:0, cuda:1, ..."));
+  }
+  device = "cuda";
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   TrainRunOptions options;
   if (!FLAGS_format.empty()) {
@@ -208,6 +248,10 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   }
   options.run.format = FLAGS_format;
   options.source = SourceFromFlags();
+  RETURN_IF_ERROR(TakeDeviceIndex(&options));
+  options.timeout_given =
+      !gflags::GetCommandLineFlagInfoOrDie("timeout").is_default;
+  options.relative_to = FLAGS_relative_to;
   options.run.configs_folder = FLAGS_configs;
   options.run.resume = FLAGS_resume;
   options.run.fail_on = absl::StrSplit(FLAGS_fail_on, ',', absl::SkipEmpty());

@@ -269,12 +269,12 @@ class TrainTest(unittest.TestCase):
             "train",
             *QUICK,
             "--profile=tb",
-            f"--profile-output={self.folder}/tb",
+            f"--profile-output={self.folder}/new/tb",
             "--profile-repeat=2",
             "--profile-wait=0",
         )
         self.assertEqual(
-            sorted(os.listdir(self.folder / "tb")),
+            sorted(os.listdir(self.folder / "new/tb")),
             ["rank0.0.pt.trace.json", "rank0.1.pt.trace.json"],
         )
 
@@ -348,19 +348,160 @@ class TrainTest(unittest.TestCase):
             resumed["train"]["losses"], whole["train"]["losses"][4:]
         )
 
-    def images(self):
+    def check_resumes(self, data, parts, *flags):
+        """Trainings of `parts` steps, each continuing the one before, learn the
+        same as one of all steps, to the bit. Returns their rows."""
+        flags = [
+            "--scope=e2e",
+            f"--dataset={data}",
+            "--threads=1",
+            "--warmup-steps=0",
+            *flags,
+        ]
+        *_, whole = train(*flags, f"--measured-steps={sum(parts)}")
+        checkpoint = self.folder / "part.ckpt"
+        checkpoint.unlink(missing_ok=True)
+        losses, found = [], []
+        for steps in parts:
+            resume = checkpoint.exists()
+            out, _ = run(
+                "train",
+                "--batch-size=12",
+                *flags,
+                f"--measured-steps={steps}",
+                f"--checkpoint={checkpoint}",
+                *[f"--resume-from={checkpoint}"] * resume,
+            )
+            found.append(rows(out)[-1])
+            losses += found[-1]["train"]["losses"]
+            resumed = found[-1]["train"].get("resumed", {})
+            self.assertFalse(resumed.get("restarted"))
+        self.assertEqual(losses, whole["train"]["losses"])
+        return found
+
+    def test_a_resumed_training_goes_on_with_its_data(self):
+        images = self.images(144)
+        flags = ["--batch-size=12", "--workers=2"]
+        # At the ends of epochs, and within them.
+        found = self.check_resumes(images, (12, 12, 12), *flags)
+        self.assertEqual(
+            [row["train"].get("resumed") for row in found],
+            [
+                None,
+                {"step": 12, "sample": 144, "epoch": 0, "restarted": ""},
+                {"step": 24, "sample": 144, "epoch": 1, "restarted": ""},
+            ],
+        )
+        self.check_resumes(images, (1, 6, 9, 4), *flags, "--workers=0")
+        # The order of the samples is that of all processes.
+        self.check_resumes(
+            images, (3, 4, 2), "--batch-size=6", "--world-size=2"
+        )
+        shards = self.folder / "shards"
+        shards.mkdir()
+        for number in range(2):
+            files = sorted(images.rglob("*.jpg"))[number::2]
+            subprocess.run(
+                ["tar", "-cf", shards / f"{number}.tar", *files],
+                check=True,
+                stderr=subprocess.DEVNULL,
+            )
+        self.check_resumes(shards, (5, 8, 3), *flags)
+        self.check_resumes(f"file://{images}", (5, 8, 3), *flags)
+
+    def test_a_resumed_mixture_goes_on_with_its_episodes(self):
+        data = ROOT / "lib/loader/mixture/testdata"
+        mixed = self.folder / "mixed"
+        mixed.mkdir()
+        (mixed / "arm").symlink_to(data / "rlds/arm")
+        (mixed / "new").symlink_to(data / "lerobot/new")
+        flags = ["--loader=mixture", "--batch-size=12"]
+        found = self.check_resumes(mixed, (2, 5, 9), *flags)
+        self.assertEqual(found[2]["train"]["resumed"]["sample"], 7 * 6)
+        self.check_resumes(mixed, (2, 5), *flags, "--world-size=2")
+
+    def test_other_data_starts_from_its_beginning_and_says_so(self):
+        checkpoint = self.folder / "one.ckpt"
+        flags = ["--scope=e2e", "--workers=1", "--warmup-steps=0"]
+        images = self.images(48)
+        train(*flags, f"--dataset={images}", f"--checkpoint={checkpoint}")
+        out, err = run(
+            "train",
+            *QUICK,
+            *flags,
+            f"--dataset={images}",
+            "--seed=1",
+            f"--resume-from={checkpoint}",
+        )
+        resumed = rows(out)[0]["train"]["resumed"]
+        self.assertIn("another seed", resumed["restarted"])
+        self.assertNotIn("sample", resumed)
+        self.assertIn("the data starts from its beginning", err)
+
+    def test_processes_share_one_order_of_files(self):
+        images = self.images(48)
+        flags = ["--scope=e2e", f"--dataset={images}", "--threads=1"]
+        one, two = (
+            train(*flags, *more)[-1]["train"]
+            for more in (
+                ["--batch-size=8"],
+                ["--batch-size=4", "--world-size=2"],
+            )
+        )
+        for a, b in zip(one["losses"], two["losses"], strict=True):
+            self.assertAlmostEqual(a, b, places=4)
+        self.assertEqual(one["sharing"], "")
+        self.assertEqual(two["sharing"], "one_order")
+
+    def test_what_diverged_has_no_numbers(self):
+        checkpoint = self.folder / "good.ckpt"
+        checkpoint.write_text("as it was")
+        # Not at once, so that a checkpoint could replace the old one.
+        (row,) = train(
+            "--learning-rate=100",
+            "--model=byte_lm_tiny",
+            "--precision=fp32",
+            "--optimizer=lamb",
+            "--measured-steps=40",
+            f"--checkpoint={checkpoint}",
+            "--checkpoint-every=1000",
+            code=2,
+        )
+        self.assertEqual(row["status"], "diverged")
+        self.assertRegex(
+            row["reason"], r"^the (loss|gradient norm) of step \d+ is "
+        )
+        self.assertNotIn("train", row)
+        self.assertEqual(checkpoint.read_text(), "as it was")
+
+    def images(self, count=24):
         images = self.folder / "images"
         subprocess.run(
             [
                 BIN / "lib/media/write_synthetic",
                 f"--folder={images}",
-                "--n=24",
+                f"--n={count}",
             ],
             check=True,
         )
         return images
 
     def check_loader(self, loader):
+        flips, augments = train(
+            "--scope=e2e",
+            f"--loader={loader}",
+            f"--dataset={self.images()}",
+            "--workers=1",
+            "--prefetch=2",
+            "--warmup-steps=0",
+            "--measured-steps=1",
+            "--sweep=augment=flip,three_augment",
+        )
+        self.assertEqual(augments["status"], "ok", augments["reason"])
+        self.assertEqual(augments["settings"]["augment"], "three_augment")
+        self.assertNotEqual(
+            flips["train"]["losses"], augments["train"]["losses"]
+        )
         (row,) = train(
             "--scope=e2e",
             f"--loader={loader}",

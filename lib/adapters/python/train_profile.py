@@ -190,8 +190,11 @@ def profile(torch, spec, step):
             continue
         file = f"{prefix}.{cycle}.json"
         if kind == "tb":
-            os.makedirs(prefix, exist_ok=True)
             file = f"{prefix}/rank0.{cycle}.pt.trace.json"
+        os.makedirs(os.path.dirname(file) or ".", exist_ok=True)
         profiler.export_chrome_trace(file)
+        # PyTorch says nothing where it could not write.
+        if not os.path.exists(file):
+            raise OSError(f"{file}: cannot be written")
         files.append(file)
     return files, kernels, active * cycles

@@ -28,9 +28,11 @@ WORDS = {
     "engine": "",
     "model": "vit5_tiny",
     "device": "cpu",
+    "device_index": 0,
     "precision": "fp32",
     "optimizer": "adamw",
     "learning_rate": 1e-3,
+    "weight_decay": 0.05,
     "clip_norm": 0.0,
     "batch_size": 32,
     "accumulation": 1,
@@ -65,8 +67,12 @@ BF16_WEIGHTS = "torch_compile_bf16"
 subject = None
 
 
+class Diverged(Exception):
+    """The loss or the gradients are no longer finite."""
+
+
 def answer(**fields):
-    line = json.dumps(fields) + "\n"
+    line = json.dumps(fields, allow_nan=False) + "\n"
     try:
         fd = 3 if stat.S_ISSOCK(os.fstat(3).st_mode) else 1
     except OSError:
@@ -126,7 +132,7 @@ def gpu_joules(torch):
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
         device, millijoules = ctypes.c_void_p(), ctypes.c_ulonglong()
-        uuid = f"GPU-{torch.cuda.get_device_properties(0).uuid}".encode()
+        uuid = f"GPU-{torch.cuda.get_device_properties().uuid}".encode()
         failed = (
             nvml.nvmlInit_v2()
             or nvml.nvmlDeviceGetHandleByUUID(uuid, ctypes.byref(device))
@@ -139,9 +145,16 @@ def gpu_joules(torch):
     return None if failed else millijoules.value * 1e-3
 
 
-def finite(value):
-    """JSON has no number for others."""
-    return float(value) if math.isfinite(value) else 0.0
+def check_finite(values, what, first):
+    """Diverged names the first of the steps from `first` on whose value is not
+    finite."""
+    for step, value in enumerate(values, first):
+        if not math.isfinite(value):
+            kind = "no number" if math.isnan(value) else "infinite"
+            raise Diverged(
+                f"{what} of step {step} is {kind}; try a lower "
+                "--learning_rate, or --clip_norm"
+            )
 
 
 class Clock:
@@ -258,6 +271,25 @@ def reset_peak(torch, cuda):
         pass  # The peak then counts from the start, which is more, not less.
 
 
+def count_allocations(torch):
+    """Tensors that got memory, and requests for memory of the driver."""
+    stats = torch.cuda.memory_stats()
+    return stats.get("allocation.all.allocated", 0), stats.get(
+        "num_device_alloc", 0
+    )
+
+
+def gpu_fields(torch, before):
+    after = count_allocations(torch)
+    gpu = torch.cuda.get_device_properties()
+    return {
+        "gpu": gpu.name,
+        "gpu_memory_bytes": gpu.total_memory,
+        "allocations": after[0] - before[0],
+        "device_allocations": after[1] - before[1],
+    }
+
+
 def make_batches(torch, spec, model_spec):
     """All inputs and targets of the synthetic set."""
     samples = spec["samples"] or 4 * spec["batch_size"]
@@ -306,7 +338,7 @@ class Training:
             [
                 {
                     "params": [p for p in self.masters if p.dim() >= 2],
-                    "weight_decay": 0.05,
+                    "weight_decay": spec["weight_decay"],
                 },
                 {
                     "params": [p for p in self.masters if p.dim() < 2],
@@ -431,6 +463,16 @@ class Training:
         for values in (self.clock.steps, self.losses, self.norms):
             values.clear()
 
+    def learned(self):
+        """Losses and gradient norms since `forget`, all of them finite."""
+        losses = [float(loss) for loss in self.losses]
+        norms = [float(norm) for norm in self.norms]
+        first = self.steps - len(losses) + 1
+        check_finite(losses, "the loss", first)
+        if self.spec["precision"] != "fp16":
+            check_finite(norms, "the gradient norm", first)
+        return losses, norms
+
 
 def place(value, device):
     """Tensors in any structure, on the device."""
@@ -518,6 +560,8 @@ def run(spec):
     import torch
 
     cuda = spec["device"] == "cuda"
+    if cuda:
+        torch.cuda.set_device(spec["device_index"])
     if spec["threads"] > 0:
         torch.set_num_threads(spec["threads"])
     torch.manual_seed(spec["seed"])
@@ -534,8 +578,10 @@ def run(spec):
         if i == spec["warmup"]:
             if cuda:
                 torch.cuda.synchronize()
+            training.learned()
             training.forget()
             joules = gpu_joules(torch) if cuda else None
+            allocations = count_allocations(torch) if cuda else None
             start = time.perf_counter()
         training.step()
         if time.perf_counter() - told > 1:
@@ -548,13 +594,14 @@ def run(spec):
     if joules is not None:
         fields["gpu_j"] = gpu_joules(torch) - joules
     steps_s, phases = training.clock.times()
-    losses = [float(loss) for loss in training.losses]
-    norms = [float(norm) for norm in training.norms]
+    losses, norms = training.learned()
     if spec["precision"] == "fp16":
         # GradScaler skips a step if a gradient is not finite.
         fields["skipped_steps"] = sum(not math.isfinite(n) for n in norms)
         fields["loss_scale"] = training.scaler.get_scale()
     allocated, reserved = peak_memory(torch, cuda)
+    if cuda:
+        fields.update(gpu_fields(torch, allocations))
     fields.update(profile(torch, spec, training))
     rates = measure_rates(torch, spec) if spec["rates"] else (0, 0)
     answer(
@@ -565,8 +612,9 @@ def run(spec):
         wall_s=wall_s,
         steps_s=steps_s,
         phases=phases,
-        losses=[finite(loss) for loss in losses],
-        grad_norms=[finite(norm) for norm in norms],
+        losses=losses,
+        # Of steps that changed parameters.
+        grad_norms=[norm for norm in norms if math.isfinite(norm)],
         memory_peak_bytes=allocated,
         memory_reserved_bytes=reserved,
         matmul_flops=rates[0],
@@ -589,10 +637,11 @@ def main():
     except Exception as error:  # Whatever PyTorch raises is a row.
         traceback.print_exc()
         text = str(error).split("\n")[0] or type(error).__name__
-        if subject:
+        kind = "diverged" if isinstance(error, Diverged) else "failed"
+        if subject and kind == "failed":
             text = subject.explain(error)
         oom = "out of memory" in str(error) or isinstance(error, MemoryError)
-        answer(event="error", kind="oom" if oom else "failed", error=text)
+        answer(event="error", kind="oom" if oom else kind, error=text)
         os._exit(1)
     os._exit(0)
 

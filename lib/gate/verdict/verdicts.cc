@@ -11,16 +11,12 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/text.h"
 #include "lib/gate/verdict/metric_verdicts.h"
+#include "lib/records/attempts.h"
 #include "lib/stats/paired_design.h"
 #include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
-
-bool DidNotEnd(const std::string& status) {
-  return status == kCodeCrashed || status == kCodeFailed ||
-         status == kCodeTimeout || status == kCodeOom;
-}
 
 std::string SideText(const char* side, const std::string& status,
                      const std::string& reason) {
@@ -41,7 +37,7 @@ bool JudgeProblems(const PairedJob& job, Verdict* verdict) {
     reasons.push_back(SideText("B", problem.first, problem.second));
   }
   if (codes.empty()) return false;
-  const bool died = std::any_of(codes.begin(), codes.end(), DidNotEnd);
+  const bool died = std::any_of(codes.begin(), codes.end(), IsFailure);
   const bool one_sided = job.a_problems.empty() != job.b_problems.empty();
   verdict->set_verdict(!died && one_sided ? "cannot_tell" : "invalid");
   for (const std::string& code : codes) verdict->add_codes(code);
@@ -453,10 +449,7 @@ namespace {
 
 bool SideDied(const Verdict& job) {
   for (const std::string& code : job.codes()) {
-    if (code == kCodeCrashed || code == kCodeFailed || code == kCodeTimeout ||
-        code == kCodeOom) {
-      return job.verdict() == "invalid";
-    }
+    if (IsFailure(code)) return job.verdict() == "invalid";
   }
   return false;
 }

@@ -26,11 +26,9 @@ inline constexpr char kCodeUnsupported[] = "unsupported";
 inline constexpr char kCodeNoTime[] = "no_time";
 inline constexpr char kCodeIdentical[] = "identical";
 inline constexpr char kCodeControlMoved[] = "control_moved";
-// Row statuses of a side that did not run to completion.
+// A row status of a side that did not run to completion; the others that
+// IsFailure knows are codes too.
 inline constexpr char kCodeCrashed[] = "crashed";
-inline constexpr char kCodeFailed[] = "failed";
-inline constexpr char kCodeTimeout[] = "timeout";
-inline constexpr char kCodeOom[] = "oom";
 // Codes of tolerance rules. A metric beyond its tolerance has its own name as a
 // code.
 inline constexpr char kCodeMissing[] = "missing";

@@ -246,6 +246,7 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"ok", "failed", "invalid", "failed"},
         ProblemCase{"ok", "timeout", "invalid", "timeout"},
         ProblemCase{"ok", "oom", "invalid", "oom"},
+        ProblemCase{"ok", "diverged", "invalid", "diverged"},
         ProblemCase{"crashed", "oom", "invalid", "crashed,oom"},
         ProblemCase{"unsupported", "unsupported", "invalid", "unsupported"},
         ProblemCase{"ok", "unsupported", "cannot_tell", "unsupported"},

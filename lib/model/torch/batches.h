@@ -37,6 +37,9 @@ class BatchSource {
   // Returns batch number `index`, counted from 0; waits for it. It may be on
   // the host or on the device.
   virtual TrainBatch Get(int64_t index) = 0;
+  // Where the next batch starts, in numbers that only this kind of source
+  // understands. Empty if it cannot start there again.
+  virtual std::vector<int64_t> Position() const { return {}; }
   // What was left out so far.
   virtual SkippedFiles skipped() const { return {}; }
 };

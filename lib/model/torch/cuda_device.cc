@@ -135,7 +135,17 @@ class CudaDevice : public TrainDevice {
   MemoryPeaks Peaks() override {
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index_);
     constexpr size_t kAll = 0;  // Small and large blocks together.
-    return {stats.allocated_bytes[kAll].peak, stats.reserved_bytes[kAll].peak};
+    return {stats.allocated_bytes[kAll].peak, stats.reserved_bytes[kAll].peak,
+            stats.allocation[kAll].allocated, stats.num_device_alloc};
+  }
+
+  GpuPlace gpu() const override {
+    const cudaDeviceProp* const properties =
+        at::cuda::getDeviceProperties(index_);
+    char bus[32] = "";
+    C10_CUDA_CHECK(cudaDeviceGetPCIBusId(bus, sizeof(bus), index_));
+    return {properties->name, bus,
+            static_cast<int64_t>(properties->totalGlobalMem)};
   }
 
   std::unique_ptr<PhaseClock> MakeClock() override {

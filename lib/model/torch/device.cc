@@ -180,29 +180,30 @@ struct Utilization {
   unsigned int memory;
 };
 using Init = int (*)();
-using GetHandle = int (*)(unsigned int, void**);
+using GetHandle = int (*)(const char*, void**);
 using GetUtilization = int (*)(void*, Utilization*);
 
 }  // namespace
 
-GpuUse::GpuUse(int index) : thread_([this, index] { Sample(index); }) {}
+GpuUse::GpuUse(const std::string& pci_bus_id)
+    : thread_([this, pci_bus_id] { Sample(pci_bus_id); }) {}
 
-void GpuUse::Sample(int index) {
+void GpuUse::Sample(const std::string& pci_bus_id) {
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
   if (library == nullptr) return;
   const auto init = reinterpret_cast<Init>(dlsym(library, "nvmlInit_v2"));
   const auto handle = reinterpret_cast<GetHandle>(
-      dlsym(library, "nvmlDeviceGetHandleByIndex_v2"));
+      dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2"));
   const auto utilization = reinterpret_cast<GetUtilization>(
       dlsym(library, "nvmlDeviceGetUtilizationRates"));
   void* device = nullptr;
   if (init == nullptr || handle == nullptr || utilization == nullptr ||
-      init() != 0 || handle(index, &device) != 0) {
+      init() != 0 || handle(pci_bus_id.c_str(), &device) != 0) {
     return;
   }
   while (!stop_) {
     Utilization use = {};
-    if (utilization(device, &use) == 0) {
+    if (!paused_ && utilization(device, &use) == 0) {
       sum_ += use.gpu / 100.0;
       ++samples_;
     }

@@ -75,6 +75,20 @@ struct MemoryPeaks {
   int64_t allocated_bytes = 0;
   // Peak memory held by CUDA's allocator. 0 on the CPU.
   int64_t reserved_bytes = 0;
+  // Since the start: tensors that CUDA's allocator made room for, and how often
+  // it asked the driver for more. 0 on the CPU.
+  int64_t allocations = 0;
+  int64_t device_allocations = 0;
+};
+
+// Which GPU a device is.
+struct GpuPlace {
+  // Such as `NVIDIA H200`. Empty on the CPU.
+  std::string name;
+  // By which NVIDIA's management library finds it, whatever
+  // CUDA_VISIBLE_DEVICES hides.
+  std::string pci_bus_id;
+  int64_t memory_bytes = 0;
 };
 
 class TrainDevice {
@@ -82,6 +96,7 @@ class TrainDevice {
   virtual ~TrainDevice() = default;
 
   virtual at::Device device() const = 0;
+  virtual GpuPlace gpu() const { return {}; }
   // Waits for all work.
   virtual void Synchronize() = 0;
   virtual void ResetPeaks() = 0;
@@ -123,22 +138,24 @@ struct DeviceRates {
 DeviceRates MeasureRates(TrainDevice* device, at::ScalarType type);
 
 // Utilization of a GPU according to NVIDIA's management library, sampled from
-// construction to Stop. The library is loaded at run time; without it the
-// result is unknown.
+// construction to Stop, except while it is paused. The library is loaded at run
+// time; without it the result is unknown.
 class GpuUse {
  public:
-  explicit GpuUse(int index);
+  explicit GpuUse(const std::string& pci_bus_id);
   ~GpuUse() { Stop(); }
   GpuUse(const GpuUse&) = delete;
   GpuUse& operator=(const GpuUse&) = delete;
 
+  void Pause(bool paused) { paused_ = paused; }
   // Mean share of time during which a kernel ran, 0 to 1; -1: unknown.
   double Stop();
 
  private:
-  void Sample(int index);
+  void Sample(const std::string& pci_bus_id);
 
   std::atomic<bool> stop_{false};
+  std::atomic<bool> paused_{false};
   double sum_ = 0;
   int samples_ = 0;
   std::thread thread_;

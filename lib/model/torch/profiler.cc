@@ -1,13 +1,14 @@
 #include "lib/model/torch/profiler.h"
 
 #include <ATen/core/Tensor.h>
-#include <sys/stat.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <set>
+#include <system_error>
 
 namespace feedrate {
 namespace {
@@ -223,9 +224,12 @@ void TrainProfiler::Stop(bool keep) {
                      (options_.rank > 0 ? ".rank" + rank : "") + "." + number +
                      ".json";
   if (options_.kind == "tb") {
-    mkdir(options_.prefix.c_str(), 0755);
     file = options_.prefix + "/rank" + rank + "." + number + ".pt.trace.json";
   }
+  // A folder that cannot be made is a file that cannot be written.
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(),
+                                      ignored);
   result->save(file);
   TORCH_CHECK(access(file.c_str(), R_OK) == 0, file, ": cannot be written");
   files_.push_back(file);

@@ -27,14 +27,13 @@ std::string FirstLine(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-void AnswerError(const std::string& what, bool out_of_memory) {
+void AnswerError(const std::string& kind, const std::string& what) {
   // Errors of the CPU's allocator can be recognized only by their text.
-  const bool oom = out_of_memory ||
-                   what.find("not enough memory") != std::string::npos ||
+  const bool oom = what.find("not enough memory") != std::string::npos ||
                    what.find("out of memory") != std::string::npos;
   TrainReply reply;
   reply.set_event("error");
-  reply.set_kind(oom ? "oom" : "failed");
+  reply.set_kind(oom ? "oom" : kind);
   reply.set_error(FirstLine(what));
   Answer(reply);
 }
@@ -60,13 +59,15 @@ int AnswerMain(const std::function<void()>& body) {
     body();
     return 0;
   } catch (const c10::OutOfMemoryError& e) {
-    AnswerError(e.what_without_backtrace(), true);
+    AnswerError("oom", e.what_without_backtrace());
   } catch (const c10::Error& e) {
-    AnswerError(e.what_without_backtrace(), false);
+    AnswerError("failed", e.what_without_backtrace());
   } catch (const std::bad_alloc&) {
-    AnswerError("no memory left", true);
+    AnswerError("oom", "no memory left");
+  } catch (const Diverged& e) {
+    AnswerError("diverged", e.what());
   } catch (const std::exception& e) {
-    AnswerError(e.what(), false);
+    AnswerError("failed", e.what());
   }
   return 1;
 }

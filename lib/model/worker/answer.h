@@ -3,10 +3,17 @@
 #pragma once
 
 #include <functional>
+#include <stdexcept>
 
 #include "lib/records/train_worker.pb.h"
 
 namespace feedrate {
+
+// A training whose loss or gradients are no longer finite.
+class Diverged : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 void Answer(const TrainReply& reply);
 

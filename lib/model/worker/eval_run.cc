@@ -11,6 +11,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -218,6 +219,14 @@ std::string AnswerTo(const LoadedModel& model, const Tokenizer& tokenizer,
   return answer.substr(0, spec.max_answer_bytes);
 }
 
+// The sum of losses; std::runtime_error unless it is a number.
+double Finite(double loss) {
+  if (std::isfinite(loss)) return loss;
+  throw std::runtime_error(
+      "the loss is not finite: the weights of the checkpoint are of a training "
+      "that diverged, or are damaged");
+}
+
 void EvaluateText(const EvalSpec& spec, TrainReply* reply) {
   const Tokenizer tokenizer = spec.tokenizer == "bytes"
                                   ? Tokenizer::Bytes()
@@ -227,7 +236,7 @@ void EvaluateText(const EvalSpec& spec, TrainReply* reply) {
   if (!spec.shard.empty()) loss = LossOf(model, tokenizer, spec);
   reply->set_model(model.name);
   reply->set_parameters(model.parameters);
-  reply->set_loss_sum(loss.sum);
+  reply->set_loss_sum(Finite(loss.sum));
   reply->set_bytes(loss.bytes);
   if (spec.prompts.empty()) return;
   for (const std::string& prompt : ReadPrompts(spec.prompts)) {
@@ -271,7 +280,11 @@ void EvaluateImages(const EvalSpec& spec,
       ScoreImages(*images, options, spec.workers, classify);
   reply->set_model(model.name);
   reply->set_parameters(model.parameters);
-  reply->set_loss_sum(scores.loss_sum);
+  if (scores.images == 0) {
+    throw std::runtime_error(spec.dataset +
+                             ": none of its images can be decoded");
+  }
+  reply->set_loss_sum(Finite(scores.loss_sum));
   reply->set_images(scores.images);
   reply->set_top1(scores.top1);
   reply->set_top5(scores.top5);

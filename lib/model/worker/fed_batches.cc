@@ -209,6 +209,9 @@ class FedBatches : public BatchSource {
           absl::StrCat("seed=", options_.seed)}) {
       command.push_back(word);
     }
+    for (const std::string& step : options_.recipe) {
+      command.push_back(absl::StrCat("recipe.", step));
+    }
 #if defined(FEEDRATE_CUDA)
     if (options_.on_gpu) {
       command.push_back(absl::StrCat("gpu_memory=", gpu_memory_->Handle()));

@@ -30,6 +30,9 @@ struct FeederOptions {
   int64_t image_size = 0;
   int workers = 1;
   uint64_t seed = 0;
+  // Steps after the crop, as configs/transforms/ has them for the library.
+  // Empty: a flip.
+  std::vector<std::string> recipe;
   // Number of batches that may be made ahead.
   int slots = 4;
   // Whether the training runs on the current GPU: slots are pinned, so that the

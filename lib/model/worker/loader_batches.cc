@@ -24,6 +24,7 @@
 #include "lib/loader/loader.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/mixture_loader.h"
+#include "lib/loader/recipe.h"
 #include "lib/loader/source/source.h"
 #include "lib/worker/loader_message.h"
 
@@ -66,7 +67,7 @@ at::Tensor LabelsOf(const std::vector<int64_t>& items,
   const at::Tensor of_items =
       at::empty({static_cast<int64_t>(items.size())}, at::kLong);
   int64_t* to = of_items.mutable_data_ptr<int64_t>();
-  for (const int64_t item : items) *to++ = classes[item % classes.size()];
+  for (const int64_t item : items) *to++ = classes.at(item);
   return of_items;
 }
 
@@ -83,13 +84,49 @@ TrainBatch TensorsOf(const LoaderBatch& batch,
       LabelsOf(batch.items, classes)};
 }
 
+// How far all processes together are: an epoch, and the samples of it that they
+// have taken.
+class EpochPlace {
+ public:
+  EpochPlace(const LoaderBatchOptions& options, int64_t files)
+      : step_(options.world_size * options.batch_size) {
+    share_.rank = options.rank;
+    share_.world = options.world_size;
+    share_.tail = EpochShare::Tail::kDrop;
+    if (options.position.empty()) return;
+    const bool is_place = options.position.size() == 2;
+    epoch_ = is_place ? options.position[0] : -1;
+    share_.start = is_place ? options.position[1] : -1;
+    if (epoch_ < 0 || share_.start < 0 || share_.start > files) {
+      throw std::runtime_error(
+          "loader: the checkpoint's position is none in this data");
+    }
+  }
+
+  int64_t epoch() const { return epoch_; }
+  // What this process takes of the rest of the epoch.
+  const EpochShare& share() const { return share_; }
+  void TookBatch() { share_.start += step_; }
+  void EndEpoch() {
+    ++epoch_;
+    share_.start = 0;
+  }
+  std::vector<int64_t> numbers() const { return {epoch_, share_.start}; }
+
+ private:
+  const int64_t step_;
+  int64_t epoch_ = 0;
+  EpochShare share_;
+};
+
 class NativeBatches : public BatchSource {
  public:
   NativeBatches(std::unique_ptr<Loader> loader, std::vector<int64_t> classes,
-                bool on_gpu)
+                const LoaderBatchOptions& options)
       : loader_(std::move(loader)),
         classes_(std::move(classes)),
-        on_gpu_(on_gpu) {}
+        on_gpu_(options.to_gpu),
+        place_(options, static_cast<int64_t>(classes_.size())) {}
 
   ~NativeBatches() override { epoch_ = nullptr; }
 
@@ -98,6 +135,8 @@ class NativeBatches : public BatchSource {
     if (epoch_ != nullptr) Add(SkippedOf(epoch_->faults()), &all);
     return all;
   }
+
+  std::vector<int64_t> Position() const override { return place_.numbers(); }
 
   // Batches come in order; `index` only counts.
   TrainBatch Get(int64_t) override {
@@ -118,23 +157,21 @@ class NativeBatches : public BatchSource {
 
  private:
   const LoaderBatch* Next() {
-    for (int tries = 0; tries < 2; ++tries) {
+    // One that ends, a rest that is no batch, and one from its beginning.
+    for (int tries = 0; tries < 3; ++tries) {
       if (epoch_ != nullptr) {
         const absl::StatusOr<const LoaderBatch*> batch = epoch_->Next();
         CheckLoader(batch.status());
-        if (*batch != nullptr) return *batch;
+        if (*batch != nullptr) {
+          place_.TookBatch();
+          return *batch;
+        }
         Add(SkippedOf(epoch_->faults()), &skipped_);
         epoch_ = nullptr;
+        place_.EndEpoch();
       }
-      // Goes on with the files that the last epoch left out, because they did
-      // not fill a batch.
-      EpochRange range;
-      range.first = first_;
-      auto epoch = loader_->StartEpoch(number_++, range);
-      CheckLoader(epoch.status());
-      const auto files = static_cast<int64_t>(classes_.size());
-      first_ = (first_ + files - files % loader_->options().batch_size) % files;
-      epoch_ = *std::move(epoch);
+      epoch_ = LoaderValue(loader_->StartShare(loader_->options().seed,
+                                               place_.epoch(), place_.share()));
     }
     throw std::runtime_error("loader: an epoch without a batch");
   }
@@ -145,9 +182,8 @@ class NativeBatches : public BatchSource {
 #if defined(FEEDRATE_CUDA)
   GpuCopy copy_;
 #endif
+  EpochPlace place_;
   std::unique_ptr<Epoch> epoch_;
-  int64_t number_ = 0;
-  int64_t first_ = 0;     // File of the next epoch.
   SkippedFiles skipped_;  // Files skipped in epochs that ended.
 };
 
@@ -171,6 +207,7 @@ std::unique_ptr<Loader> MakeLoader(std::unique_ptr<Source> source,
     copy = LoaderValue(CudaCopy());
     loader_options.buffers = kGpuBuffers;
   }
+  if (options.prefetch > 0) loader_options.buffers = options.prefetch + 1;
   return LoaderValue(Loader::Create(std::move(source), loader_options,
                                     std::move(memory), std::move(copy)));
 }
@@ -184,16 +221,16 @@ std::unique_ptr<BatchSource> MakeLoaderBatches(
   loader_options.persistent = true;
   loader_options.drop_last = true;
   loader_options.shuffle = true;
-  TransformSpec flip;
-  flip.native_op = "cv::flip";
-  flip.params = {"flip_code=1"};
-  RecipeStep step;
-  step.one_of = {flip};
-  step.probability = 0.5;
-  loader_options.recipe.steps = {step};
+  TransformSpec steps;
+  steps.native_op = kStepsOp;
+  steps.params = options.recipe;
+  if (steps.params.empty()) {
+    steps.params = {"step1=0.5 cv::flip{flip_code=1}"};
+  }
+  loader_options.recipe.steps = LoaderValue(StepsOf(steps));
   return std::make_unique<NativeBatches>(
       MakeLoader(std::move(source), options, loader_options), ClassesOf(files),
-      options.to_gpu);
+      options);
 }
 
 SkippedFiles ForEachImageBatch(
@@ -240,11 +277,11 @@ namespace {
 class GpuBatches : public BatchSource {
  public:
   GpuBatches(const TransformSpec& spec, std::unique_ptr<Source> source,
-             std::vector<int64_t> classes, uint64_t seed)
-      : batch_size_(spec.loader->batch_size),
-        side_(spec.loader->crop),
+             std::vector<int64_t> classes, const LoaderBatchOptions& options)
+      : side_(spec.loader->crop),
         classes_(std::move(classes)),
-        seed_(seed),
+        seed_(options.seed),
+        place_(options, static_cast<int64_t>(classes_.size())),
         loader_(LoaderValue(
             MakeDeviceLoader(*spec.loader, LoaderValue(GpuRecipe::Create(spec)),
                              std::move(source)))) {
@@ -257,39 +294,38 @@ class GpuBatches : public BatchSource {
     return all;
   }
 
+  std::vector<int64_t> Position() const override { return place_.numbers(); }
+
   TrainBatch Get(int64_t) override {
     copy_.Wait();
     DeviceBatch batch = LoaderValue(loader_->Next());
-    if (batch.count == 0) {
+    // The end of an epoch, which may follow a rest that is no batch.
+    for (int tries = 0; batch.count == 0 && tries < 2; ++tries) {
       skipped_ = skipped();
+      place_.EndEpoch();
       Start();
       batch = LoaderValue(loader_->Next());
     }
+    if (batch.count == 0) {
+      throw std::runtime_error("loader: an epoch without a batch");
+    }
+    place_.TookBatch();
     return {copy_.Of(batch.data, {batch.count, 3, side_, side_},
                      /*is_on_gpu=*/true),
             LabelsOf(batch.items, classes_)};
   }
 
  private:
-  // Goes on with the files that the last epoch left out, because they did not
-  // fill a batch.
   void Start() {
-    const auto files = static_cast<int64_t>(classes_.size());
-    EpochCommand command;
-    command.seed = seed_++;
-    command.first = first_;
-    command.count = files - files % batch_size_;
-    CheckLoader(loader_->StartEpoch(command));
-    first_ = (first_ + command.count) % files;
+    CheckLoader(loader_->StartShare(seed_, place_.epoch(), place_.share()));
   }
 
-  const int64_t batch_size_;
   const int64_t side_;
   const std::vector<int64_t> classes_;
-  uint64_t seed_;  // For the next epoch.
+  const uint64_t seed_;
+  EpochPlace place_;
   const std::unique_ptr<DeviceLoader> loader_;
   GpuCopy copy_;
-  int64_t first_ = 0;     // File of the next epoch.
   SkippedFiles skipped_;  // Files skipped in epochs that ended.
 };
 
@@ -303,12 +339,13 @@ std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
   spec.library = "cuda";
   spec.device = "cuda";
   spec.native_op = "feedrate::steps";
-  spec.params = {"step1=0.5 flip{axis=horizontal}"};
+  spec.params = options.recipe;
+  if (spec.params.empty()) spec.params = {"step1=0.5 flip{axis=horizontal}"};
   LoaderSpec& loader = spec.loader.emplace();
   loader.source = "files";
   loader.batch_size = options.batch_size;
   loader.workers = options.workers;
-  loader.prefetch = kGpuBuffers;
+  loader.prefetch = options.prefetch > 0 ? options.prefetch : kGpuBuffers;
   loader.drop_last = loader.shuffle = true;
   loader.channels = 3;
   loader.crop = static_cast<int>(options.image_size);
@@ -318,7 +355,7 @@ std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
   loader.input_scale = usual.input_scale;
   loader.on_error = "skip";
   return std::make_unique<GpuBatches>(spec, std::move(source), ClassesOf(files),
-                                      options.seed);
+                                      options);
 }
 
 #else
@@ -386,11 +423,26 @@ MixtureSpec SpecOf(const MixtureBatchOptions& options) {
   return spec;
 }
 
+// `position` is one of MixtureBatches, or empty.
+void ContinueAt(const std::vector<int64_t>& position, MixtureOptions* options) {
+  if (position.empty()) return;
+  options->done = position[0];
+  for (size_t i = 1; i + 1 < position.size(); i += 2) {
+    options->places.push_back({position[i], position[i + 1]});
+  }
+  bool is_place = position.size() % 2 == 1 && options->done >= 0;
+  for (const StreamPlace& place : options->places) is_place &= place.pair >= 0;
+  if (!is_place) {
+    throw std::runtime_error(
+        "mixture: the checkpoint's position is none in this data");
+  }
+}
+
 class MixtureBatches : public BatchSource {
  public:
   MixtureBatches(const std::vector<MixtureSource>& sources,
-                 const MixtureOptions& options, int64_t classes)
-      : classes_(classes),
+                 const MixtureOptions& options)
+      : done_(options.done),
         // Same as for other images.
         mean_(at::tensor({0.485F, 0.456F, 0.406F}).mul_(255)),
         deviation_(at::tensor({0.229F, 0.224F, 0.225F}).mul_(255)) {
@@ -408,6 +460,7 @@ class MixtureBatches : public BatchSource {
     if (batch == nullptr) {
       throw std::runtime_error("mixture: there are no batches left");
     }
+    done_ += batch->size;
     const int64_t frames = 2 * static_cast<int64_t>(batch->size);
     const at::Tensor bytes = at::from_blob(
         const_cast<uint8_t*>(batch->frames),
@@ -416,16 +469,24 @@ class MixtureBatches : public BatchSource {
         bytes.to(at::kFloat).sub_(mean_).div_(deviation_).permute({0, 3, 1, 2});
     const at::Tensor classes = at::empty({frames}, at::kLong);
     int64_t* const out = classes.mutable_data_ptr<int64_t>();
-    for (int64_t i = 0; i < frames; ++i) {
-      out[i] = (*batch->datasets)[i / 2] % classes_;
-    }
+    for (int64_t i = 0; i < frames; ++i) out[i] = (*batch->datasets)[i / 2];
     return {images.contiguous(), classes};
+  }
+
+  // The samples, and the episode and pair of each data set.
+  std::vector<int64_t> Position() const override {
+    std::vector<int64_t> numbers = {done_};
+    for (const StreamPlace& place : loader_->Places()) {
+      numbers.push_back(place.episode);
+      numbers.push_back(place.pair);
+    }
+    return numbers;
   }
 
   SkippedFiles skipped() const override { return SkippedOf(loader_->faults()); }
 
  private:
-  const int64_t classes_;
+  int64_t done_;  // Samples.
   const at::Tensor mean_;
   const at::Tensor deviation_;
   // Must outlive the loader.
@@ -435,27 +496,38 @@ class MixtureBatches : public BatchSource {
 
 }  // namespace
 
-MixtureFeed MakeMixtureBatches(const MixtureBatchOptions& options) {
+std::vector<ImageFile> ShardsOfMixture(const std::string& folder) {
+  const auto sources = ReadMixtureFolder(folder);
+  CheckMixture(sources.status());
+  std::vector<ImageFile> shards;
+  for (size_t i = 0; i < sources->size(); ++i) {
+    for (const std::string& shard : (*sources)[i].shards) {
+      ImageFile& file = shards.emplace_back();
+      file.path = shard;
+      file.bytes = static_cast<int64_t>(std::filesystem::file_size(shard));
+      file.label = static_cast<int64_t>(i);
+    }
+  }
+  return shards;
+}
+
+std::unique_ptr<BatchSource> MakeMixtureBatches(
+    const MixtureBatchOptions& options) {
   auto sources = ReadMixtureFolder(options.folder);
   CheckMixture(sources.status());
+  if (static_cast<int64_t>(sources->size()) > options.classes) {
+    throw std::runtime_error(
+        absl::StrCat("mixture: ", options.folder, ": has ", sources->size(),
+                     " data sets, which are its classes, and the model has ",
+                     options.classes, "; use a model with more"));
+  }
   MixtureOptions mixture;
   mixture.spec = SpecOf(options);
   mixture.seed = options.seed;
   // Unlimited: the training decides.
   mixture.count = std::numeric_limits<int64_t>::max() / 2;
-  MixtureFeed result;
-  for (size_t i = 0; i < sources->size(); ++i) {
-    for (const std::string& shard : (*sources)[i].shards) {
-      ImageFile file;
-      file.path = shard;
-      file.bytes = static_cast<int64_t>(std::filesystem::file_size(shard));
-      file.label = static_cast<int64_t>(i);
-      result.shards.push_back(std::move(file));
-    }
-  }
-  result.batches =
-      std::make_unique<MixtureBatches>(*sources, mixture, options.classes);
-  return result;
+  ContinueAt(options.position, &mixture);
+  return std::make_unique<MixtureBatches>(*sources, mixture);
 }
 
 }  // namespace feedrate

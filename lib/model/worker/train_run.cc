@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "lib/adapters/torch/blas.h"
 #include "lib/loader/source/remote_source.h"
@@ -21,7 +22,6 @@
 #include "lib/machine/energy.h"
 #include "lib/machine/gpu.h"
 #include "lib/model/flops.h"
-#include "lib/model/torch/batches.h"
 #include "lib/model/torch/checkpoint.h"
 #include "lib/model/torch/device.h"
 #include "lib/model/torch/distributed.h"
@@ -29,10 +29,8 @@
 #include "lib/model/torch/profiler.h"
 #include "lib/model/torch/script_model.h"
 #include "lib/model/torch/trainer.h"
-#include "lib/model/worker/fed_batches.h"
-#include "lib/model/worker/image_data.h"
-#include "lib/model/worker/image_files.h"
-#include "lib/model/worker/loader_batches.h"
+#include "lib/model/worker/answer.h"
+#include "lib/model/worker/train_data.h"
 #include "lib/model/worker/validation.h"
 
 #if defined(FEEDRATE_CUDA)
@@ -42,14 +40,12 @@
 namespace feedrate {
 namespace {
 
-// Batches of the synthetic set: enough that no batch comes twice in a row, few
-// enough that the loss falls over a few hundred steps.
-constexpr int64_t kSyntheticBatches = 4;
-// The largest number of skipped files to name.
-constexpr size_t kMostListed = 20;
-
-// JSON has no number for others.
-double Finite(double value) { return std::isfinite(value) ? value : 0; }
+void CheckFinite(double value, const std::string& what, int64_t step) {
+  if (std::isfinite(value)) return;
+  throw Diverged(what + " of step " + std::to_string(step) + " is " +
+                 (std::isnan(value) ? "no number" : "infinite") +
+                 "; try a lower --learning_rate, or --clip_norm");
+}
 
 class Training {
  public:
@@ -77,35 +73,43 @@ class Training {
     for (int64_t i = 0; i < spec_.warmup; ++i) Step(spec_.warmup + spec_.steps);
     device_->Synchronize();
     trainer_->TakeTimes();
-    trainer_->TakeLosses();
-    trainer_->TakeGradientNorms();
+    TakeLearning();
+    losses_.clear();
+    norms_.clear();
     if (IsScaled()) trainer_->TakeSkippedSteps();
-    std::unique_ptr<GpuUse> use;
-    if (spec_.device == "cuda") {
-      use = std::make_unique<GpuUse>(spec_.device_index);
-    }
+    const GpuPlace gpu = device_->gpu();
+    if (!gpu.name.empty()) use_ = std::make_unique<GpuUse>(gpu.pci_bus_id);
     paused_s_ = 0;
+    paused_ = {0, 0};
+    const MemoryPeaks at_start = device_->Peaks();
     std::optional<StorageCounts> objects;
-    if (source_ != nullptr) objects = StorageOf(*source_);
-    EnergyMeter energy(Root(), OpenGpuEnergy());
-    const EnergyUse before = energy.Read();
+    const Source* const source = data_->source();
+    if (source != nullptr) objects = StorageOf(*source);
+    energy_meter_ = std::make_unique<EnergyMeter>(Root(), OpenGpuEnergy(gpu));
+    const EnergyUse before = energy_meter_->Read();
     const double start = MonotonicSeconds();
     for (int64_t i = 0; i < spec_.steps; ++i) Step(spec_.warmup + spec_.steps);
     device_->Synchronize();
     wall_s_ = MonotonicSeconds() - start - paused_s_;
-    energy_ = EnergyBetween(before, energy.Read());
-    if (objects.has_value()) objects_ = StorageSince(*objects, *source_);
-    if (use != nullptr) gpu_use_ = use->Stop();
+    energy_ = EnergyBetween(before, energy_meter_->Read());
+    if (energy_.cpu_j) *energy_.cpu_j -= *paused_.cpu_j;
+    if (energy_.gpu_j) *energy_.gpu_j -= *paused_.gpu_j;
+    energy_meter_ = nullptr;
+    if (objects.has_value()) objects_ = StorageSince(*objects, *source);
+    if (use_ != nullptr) gpu_use_ = use_->Stop();
+    const MemoryPeaks at_end = device_->Peaks();
+    allocations_ = at_end.allocations - at_start.allocations;
+    device_allocations_ =
+        at_end.device_allocations - at_start.device_allocations;
     times_ = trainer_->TakeTimes();
-    losses_ = trainer_->TakeLosses();
-    norms_ = trainer_->TakeGradientNorms();
+    TakeLearning();
     if (IsScaled()) {
       skipped_steps_ = trainer_->TakeSkippedSteps();
       loss_scale_ = trainer_->loss_scale();
     }
     NotePeaks();
     if (spec_.validate_every > 0) Validate();
-    if (spec_.rank == 0) SaveTo(spec_.checkpoint);
+    Save();
     if (spec_.graphs) graph_phases_ = trainer_->GraphPhases();
     if (spec_.count) CountProducts();
     Profile();
@@ -123,9 +127,9 @@ class Training {
   }
 
   // Null where there is no GPU, or it does not tell.
-  std::unique_ptr<GpuEnergy> OpenGpuEnergy() const {
-    if (spec_.device != "cuda") return nullptr;
-    auto opened = GpuEnergy::Open(NvmlLibraries(), spec_.device_index);
+  static std::unique_ptr<GpuEnergy> OpenGpuEnergy(const GpuPlace& gpu) {
+    if (gpu.name.empty()) return nullptr;
+    auto opened = GpuEnergy::OpenAt(NvmlLibraries(), gpu.pci_bus_id);
     return opened.ok() ? *std::move(opened) : nullptr;
   }
 
@@ -169,29 +173,33 @@ class Training {
     optimizer_options.name = spec_.optimizer;
     optimizer_options.learning_rate = spec_.learning_rate;
     optimizer_options.clip_norm = spec_.clip_norm;
+    optimizer_options.weight_decay = spec_.weight_decay;
     StepEngine* const engine = MakeEngine(optimizer_options);
     if (engine == nullptr) {
       optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
     }
-    if (!spec_.loader.empty()) {
-      batches_ = FromFolder();
-    } else {
-      batches_ = spec_.text.empty() ? Synthetic() : FromText();
-    }
+    std::optional<Checkpoint> checkpoint;
+    if (!spec_.resume.empty()) checkpoint = LoadCheckpoint(spec_.resume);
+    data_ = std::make_unique<TrainData>(
+        spec_, model_spec_, device_->device(),
+        checkpoint.has_value() ? &checkpoint->meta : nullptr,
+        [this] { TellProgress(0); });
+    if (spec_.epochs > 0) spec_.steps = data_->StepsOf(spec_.epochs);
     if (spec_.world_size > 1) MakeSync(engine != nullptr);
     TrainerParts parts;
     parts.device = device_.get();
     parts.model = model_.get();
     parts.optimizer = optimizer_.get();
     parts.engine = engine;
-    parts.batches = batches_.get();
+    parts.batches = data_->batches();
     parts.sync = sync_.get();
     parts.bucket_bytes = spec_.bucket_bytes;
     trainer_ = std::make_unique<Trainer>(parts, Options());
-    if (!spec_.resume.empty()) trainer_->Restore(LoadCheckpoint(spec_.resume));
+    if (checkpoint.has_value()) trainer_->Restore(*checkpoint);
+    first_step_ = trainer_->step();
     if (spec_.validate_every > 0) {
       validator_ =
-          std::make_unique<Validator>(spec_, model_spec_, class_names_);
+          std::make_unique<Validator>(spec_, model_spec_, data_->classes());
     }
   }
 
@@ -239,147 +247,6 @@ class Training {
     return nullptr;
   }
 
-  std::unique_ptr<BatchSource> Synthetic() const {
-    SyntheticOptions synthetic;
-    synthetic.batch_size = spec_.batch_size;
-    synthetic.samples =
-        spec_.samples > 0
-            ? spec_.samples
-            : kSyntheticBatches * spec_.batch_size * spec_.world_size;
-    synthetic.seed = spec_.seed;
-    synthetic.device = device_->device();
-    synthetic.rank = spec_.rank;
-    synthetic.world_size = spec_.world_size;
-    return MakeSyntheticBatches(model_spec_, synthetic);
-  }
-
-  std::unique_ptr<BatchSource> FromFolder() {
-    if (model_spec_.kind != ModelKind::kVit) {
-      throw std::runtime_error("images do not feed " + model_spec_.name);
-    }
-    if (spec_.loader == "mixture") return FromMixture();
-    ImageData data = ListData();
-    NoteFiles(data.files, data.local);
-    if (spec_.epochs > 0) {
-      spec_.steps = std::max<int64_t>(
-          1, spec_.epochs * (files_ / spec_.batch_size) / spec_.accumulation);
-    }
-    if (spec_.loader == "native" || spec_.loader == "cuda") {
-      return FromOurs(std::move(data));
-    }
-    return FromFeeder(data.files);
-  }
-
-  // `local` are the files on this machine that have the images.
-  void NoteFiles(const std::vector<ImageFile>& files,
-                 const std::vector<ImageFile>& local) {
-    if (spec_.objects.empty()) {
-      storage_ = PrepareStorage(
-          spec_.folder, local, spec_.cold, [this] { TellProgress(0); },
-          &resident_);
-    } else {
-      storage_ = spec_.folder.substr(0, spec_.folder.find(':'));
-    }
-    files_ = files.size();
-    for (const ImageFile& file : files) {
-      bytes_of_.push_back(file.bytes);
-      file_bytes_ += file.bytes;
-    }
-  }
-
-  std::unique_ptr<BatchSource> FromMixture() {
-    MixtureBatchOptions options;
-    options.folder = spec_.folder;
-    options.settings = spec_.mixture;
-    options.batch_size = spec_.batch_size;
-    options.image_size = model_spec_.image_size;
-    options.classes = model_spec_.classes;
-    // Processes that train together get different samples of the same mixture.
-    options.seed = spec_.seed * spec_.world_size + spec_.rank;
-    MixtureFeed feed = MakeMixtureBatches(options);
-    NoteFiles(feed.shards, feed.shards);
-    return std::move(feed.batches);
-  }
-
-  ImageData ListData() {
-    ImageFolder folder;
-    folder.path = spec_.folder;
-    folder.sample_ratio = spec_.sample_ratio;
-    folder.classes = model_spec_.classes;
-    folder.rank = spec_.rank;
-    folder.world_size = spec_.world_size;
-    // A store may have millions of objects.
-    auto listing = std::async(std::launch::async, [this, &folder] {
-      return OpenImageData(folder, spec_.objects);
-    });
-    while (listing.wait_for(std::chrono::seconds(1)) !=
-           std::future_status::ready) {
-      TellProgress(0);
-    }
-    ImageData data = LoaderValue(listing.get());
-    class_names_ = data.classes;
-    if (spec_.rank == 0) {
-      listed_.total = static_cast<int64_t>(data.special.size());
-      data.special.resize(std::min(data.special.size(), kMostListed));
-      for (const std::string& path : data.special) {
-        listed_.first.push_back({-1, path, "is no regular file"});
-      }
-    }
-    if (static_cast<int64_t>(data.files.size()) < spec_.batch_size) {
-      throw std::runtime_error(
-          spec_.folder + ": has " + std::to_string(data.files.size()) +
-          " images for a batch of " + std::to_string(spec_.batch_size));
-    }
-    return data;
-  }
-
-  std::unique_ptr<BatchSource> FromOurs(ImageData data) {
-    LoaderBatchOptions options;
-    options.batch_size = spec_.batch_size;
-    options.image_size = model_spec_.image_size;
-    options.workers = spec_.workers;
-    options.seed = spec_.seed;
-    options.to_gpu = spec_.device == "cuda";
-    source_ = data.source.get();
-    return spec_.loader == "cuda"
-               ? MakeGpuBatches(data.files, std::move(data.source), options)
-               : MakeLoaderBatches(data.files, std::move(data.source), options);
-  }
-
-  std::unique_ptr<BatchSource> FromFeeder(
-      const std::vector<ImageFile>& files) const {
-    if (spec_.feeder.empty() || spec_.feeder_script.empty()) {
-      throw std::runtime_error("loader \"" + spec_.loader +
-                               "\" is a process of its own; name it with "
-                               "feeder and feeder_script");
-    }
-    FeederOptions options;
-    options.command = {spec_.feeder, spec_.feeder_script};
-    options.loader = spec_.loader;
-    options.batch_size = spec_.batch_size;
-    options.image_size = model_spec_.image_size;
-    options.workers = spec_.workers;
-    options.seed = spec_.seed;
-    options.to_gpu = spec_.device == "cuda";
-    options.on_gpu = spec_.loader == "dali_gpu";
-    return MakeFedBatches(files, options);
-  }
-
-  std::unique_ptr<BatchSource> FromText() const {
-    if (model_spec_.kind != ModelKind::kByteLm) {
-      throw std::runtime_error("text is for byte language models");
-    }
-    TextOptions text;
-    text.file = spec_.text;
-    text.batch_size = spec_.batch_size;
-    text.context = spec_.context > 0
-                       ? std::min(spec_.context, model_spec_.context)
-                       : model_spec_.context;
-    // Each process reads different parts.
-    text.seed = spec_.seed + 7919 * spec_.rank;
-    return MakeTextBatches(text);
-  }
-
   TrainerOptions Options() const {
     TrainerOptions options;
     options.precision = spec_.precision;
@@ -393,7 +260,7 @@ class Training {
   }
 
   // Evaluates the model, unless this was just done. The time is no part of the
-  // measured steps, nor is the memory.
+  // measured steps, nor are memory, energy and use of the GPU.
   void Validate() {
     if (!validations_.empty() &&
         validations_.back().step() == trainer_->step()) {
@@ -402,10 +269,26 @@ class Training {
     device_->Synchronize();
     NotePeaks();
     const double start = MonotonicSeconds();
+    EnergyUse before;
+    if (energy_meter_ != nullptr) before = energy_meter_->Read();
+    if (use_ != nullptr) use_->Pause(true);
     validations_.push_back(
         validator_->Run(*trainer_, device_->device(), sync_.get(),
                         [this] { TellProgress(spec_.warmup + spec_.steps); }));
+    CheckFinite(validations_.back().loss(), "the loss of the validation",
+                trainer_->step());
     device_->ResetPeaks();
+    if (use_ != nullptr) use_->Pause(false);
+    if (energy_meter_ != nullptr) {
+      // Not EnergyBetween: what is left out of a long run may be short.
+      const EnergyUse after = energy_meter_->Read();
+      if (before.cpu_j && after.cpu_j) {
+        *paused_.cpu_j += *after.cpu_j - *before.cpu_j;
+      }
+      if (before.gpu_j && after.gpu_j) {
+        *paused_.gpu_j += *after.gpu_j - *before.gpu_j;
+      }
+    }
     paused_s_ += MonotonicSeconds() - start;
   }
 
@@ -436,13 +319,31 @@ class Training {
     trainer_->Step();
     ++done_;
     TellProgress(total);
-    if (spec_.rank == 0 && spec_.checkpoint_every > 0 &&
-        trainer_->step() % spec_.checkpoint_every == 0) {
-      SaveTo(spec_.checkpoint);
-    }
-    if (spec_.validate_every > 0 &&
-        trainer_->step() % spec_.validate_every == 0) {
-      Validate();
+    const bool saves = spec_.checkpoint_every > 0 &&
+                       trainer_->step() % spec_.checkpoint_every == 0;
+    const bool validates = spec_.validate_every > 0 &&
+                           trainer_->step() % spec_.validate_every == 0;
+    // What has diverged must not replace a good checkpoint.
+    if (saves || validates) TakeLearning();
+    if (saves) Save();
+    if (validates) Validate();
+  }
+
+  // Keeps losses and gradient norms of the steps since the last call. Diverged
+  // names the first step that has one that is not finite: whatever follows is
+  // worth nothing. In fp16, a gradient that is not finite only skips a step.
+  void TakeLearning() {
+    const std::vector<double> losses = trainer_->TakeLosses();
+    const std::vector<double> norms = trainer_->TakeGradientNorms();
+    const int64_t before =
+        trainer_->step() - static_cast<int64_t>(losses.size());
+    for (size_t i = 0; i < losses.size(); ++i) {
+      CheckFinite(losses[i], "the loss", before + i + 1);
+      if (!IsScaled()) {
+        CheckFinite(norms[i], "the gradient norm", before + i + 1);
+      }
+      losses_.push_back(losses[i]);
+      if (std::isfinite(norms[i])) norms_.push_back(norms[i]);
     }
   }
 
@@ -458,8 +359,11 @@ class Training {
     tell_(reply);
   }
 
-  void SaveTo(const std::string& path) {
-    if (path.empty()) return;
+  // All processes together; the first one writes.
+  void Save() {
+    if (spec_.checkpoint.empty()) return;
+    const std::map<std::string, std::string> data = data_->Meta(sync_.get());
+    if (spec_.rank != 0) return;
     Checkpoint checkpoint = trainer_->Save();
     if (spec_.checkpoint_weights_only) {
       checkpoint.tensors.resize(model_->parameters().size());
@@ -467,8 +371,8 @@ class Training {
         entry.second = entry.second.to(at::kBFloat16);
       }
     }
-    checkpoint.meta.merge(MetaOfClasses(class_names_));
-    SaveCheckpoint(path, checkpoint);
+    checkpoint.meta.insert(data.begin(), data.end());
+    SaveCheckpoint(spec_.checkpoint, checkpoint);
   }
 
   // After the measured steps, which profiling would disturb. Where nobody asks
@@ -535,16 +439,6 @@ class Training {
     return values;
   }
 
-  // Files that could not be used are not data. In a mixture, episodes are left
-  // out, and its files are shards.
-  void LeaveOut(const SkippedFiles& skipped) {
-    if (spec_.loader == "mixture") return;
-    files_ -= skipped.total;
-    for (const SkippedFiles::File& file : skipped.first) {
-      file_bytes_ -= bytes_of_[file.item];
-    }
-  }
-
   void TellResult() {
     TrainReply result;
     result.set_event("result");
@@ -564,8 +458,8 @@ class Training {
       }
       (*result.mutable_phases())[PhaseName(phase)] = mean;
     }
-    for (const double loss : losses_) result.add_losses(Finite(loss));
-    for (const double norm : norms_) result.add_grad_norms(Finite(norm));
+    for (const double loss : losses_) result.add_losses(loss);
+    for (const double norm : norms_) result.add_grad_norms(norm);
     result.set_memory_peak_bytes(peaks_.allocated_bytes);
     result.set_memory_reserved_bytes(peaks_.reserved_bytes);
     result.set_matmul_flops(rates_.matmul_flops);
@@ -576,25 +470,18 @@ class Training {
     result.set_method(method_);
     result.set_blas(BlasOfTorch());
     if (gpu_use_ >= 0) result.set_gpu_use(gpu_use_);
+    const GpuPlace gpu = device_->gpu();
+    if (!gpu.name.empty()) {
+      result.set_gpu(gpu.name);
+      result.set_gpu_memory_bytes(gpu.memory_bytes);
+      result.set_allocations(allocations_);
+      result.set_device_allocations(device_allocations_);
+    }
     if (energy_.cpu_j) result.set_cpu_j(*energy_.cpu_j);
     if (energy_.gpu_j) result.set_gpu_j(*energy_.gpu_j);
-    SkippedFiles skipped = batches_->skipped();
-    LeaveOut(skipped);
-    result.set_storage(storage_);
-    result.set_files(files_);
-    result.set_file_bytes(file_bytes_);
-    if (resident_ >= 0) result.set_resident(resident_);
+    data_->Describe(&result);
+    if (result.has_resumed()) result.mutable_resumed()->set_step(first_step_);
     if (objects_.has_value()) *result.mutable_objects() = *objects_;
-    // These were never counted as data.
-    skipped.first.insert(skipped.first.end(), listed_.first.begin(),
-                         listed_.first.end());
-    result.set_skipped_files(skipped.total + listed_.total);
-    for (const SkippedFiles::File& from : skipped.first) {
-      SkippedItem* const file = result.add_skipped();
-      if (from.item >= 0) file->set_item(from.item);
-      file->set_path(from.path);
-      file->set_reason(from.reason);
-    }
     for (const KernelTime& from : kernels_) {
       StepKernel* const kernel = result.add_kernels();
       kernel->set_part(from.part);
@@ -622,7 +509,7 @@ class Training {
   std::unique_ptr<TrainDevice> device_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<BatchSource> batches_;
+  std::unique_ptr<TrainData> data_;
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Trainer> trainer_;
 
@@ -631,20 +518,15 @@ class Training {
   std::string method_;
   double gpu_use_ = -1;
   EnergyUse energy_;
-  std::string storage_;
-  int64_t files_ = 0;
-  int64_t file_bytes_ = 0;
-  std::vector<int64_t> bytes_of_;  // Each of the files.
-  // What `batches_` reads. Null for other libraries' loaders.
-  const Source* source_ = nullptr;
-  // What its store did during the measured steps.
+  // While steps are measured.
+  std::unique_ptr<GpuUse> use_;
+  std::unique_ptr<EnergyMeter> energy_meter_;
+  // What validations used between measured steps.
+  EnergyUse paused_;
+  int64_t allocations_ = 0;
+  int64_t device_allocations_ = 0;
+  // What the store did during the measured steps.
   std::optional<StorageCounts> objects_;
-  double resident_ = -1;
-  // What is no data although its name says so. Of all processes together, so
-  // the first one tells.
-  SkippedFiles listed_;
-  // Folders of the classes by number. Empty if the data has none.
-  std::vector<std::string> class_names_;
   std::vector<Validation> validations_;
   std::unique_ptr<Validator> validator_;
   int64_t skipped_steps_ = 0;
@@ -652,6 +534,8 @@ class Training {
   // Time between measured steps that belongs to none.
   double paused_s_ = 0;
   int64_t done_ = 0;
+  // Steps of the checkpoint that this continues.
+  int64_t first_step_ = 0;
   double told_ = 0;
   double wall_s_ = 0;
   std::vector<StepTimes> times_;

@@ -10,6 +10,7 @@ namespace feedrate {
 namespace {
 
 constexpr char kObjects[] = "objects.";
+constexpr char kRecipe[] = "recipe.";
 
 using Setter = std::function<bool(const std::string&)>;
 
@@ -64,6 +65,7 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"precision", Text(&s->precision)},
       {"optimizer", Text(&s->optimizer)},
       {"learning_rate", Double(&s->learning_rate)},
+      {"weight_decay", Double(&s->weight_decay)},
       {"clip_norm", Double(&s->clip_norm)},
       {"batch_size", Int(&s->batch_size)},
       {"samples", Int(&s->samples)},
@@ -75,6 +77,7 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"feeder", Text(&s->feeder)},
       {"feeder_script", Text(&s->feeder_script)},
       {"workers", Int(&s->workers)},
+      {"prefetch", Int(&s->prefetch)},
       {"cold", Bool(&s->cold)},
       {"sample_ratio", Double(&s->sample_ratio)},
       {"epochs", Int(&s->epochs)},
@@ -126,6 +129,10 @@ TrainSpec ParseTrainSpec(const std::vector<std::string>& words) {
       spec.objects[word.substr(name, equals - name)] = word.substr(equals + 1);
       continue;
     }
+    if (word.rfind(kRecipe, 0) == 0 && equals != std::string::npos) {
+      spec.recipe.push_back(word.substr(sizeof(kRecipe) - 1));
+      continue;
+    }
     const auto setter = setters.find(word.substr(0, equals));
     if (equals == std::string::npos || setter == setters.end() ||
         !setter->second(word.substr(equals + 1))) {
@@ -137,6 +144,7 @@ TrainSpec ParseTrainSpec(const std::vector<std::string>& words) {
   if (spec.batch_size < 1 || spec.accumulation < 1 || spec.steps < 1 ||
       spec.warmup < 0 || spec.world_size < 1 || spec.rank < 0 ||
       spec.rank >= spec.world_size || spec.workers < 0 || spec.clip_norm < 0 ||
+      spec.prefetch < 0 || !(spec.weight_decay >= 0) ||
       spec.validate_every < 0 ||
       !(spec.sample_ratio > 0 && spec.sample_ratio <= 1)) {
     throw std::runtime_error("a number of the training is out of range");

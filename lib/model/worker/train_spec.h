@@ -20,6 +20,7 @@ struct TrainSpec {
   std::string precision = "fp32";
   std::string optimizer = "adamw";
   double learning_rate = 1e-3;
+  double weight_decay = 0.05;
   // Scales gradients down to this norm of all together; 0: does not.
   double clip_norm = 0;
   int64_t batch_size = 32;
@@ -42,6 +43,11 @@ struct TrainSpec {
   std::string feeder;
   std::string feeder_script;
   int workers = 1;
+  // Steps of the loader's recipe after the crop, as configs/transforms/ has
+  // them for this loader: words `recipe.stepN=...`. Empty: a flip.
+  std::vector<std::string> recipe;
+  // Batches that the loader may have ready; 0: as many as it usually has.
+  int prefetch = 0;
   // Drops the files from the page cache before training; otherwise they are
   // read once.
   bool cold = false;

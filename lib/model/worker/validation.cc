@@ -60,14 +60,15 @@ Validation Validator::Run(const Trainer& trainer, at::Device device,
   if (sync != nullptr) sync->Average(sums);
   sums = sums.to(at::kCPU);
   const double* const sum = sums.const_data_ptr<double>();
-  const double loss = sum[3] / sum[0];
+  if (sum[0] == 0) {
+    throw std::runtime_error("validation: none of the images can be decoded");
+  }
   Validation validation;
   validation.set_step(trainer.step());
   validation.set_images(std::llround(sum[0] * world_size_));
   validation.set_top1(100 * sum[1] / sum[0]);
   validation.set_top5(100 * sum[2] / sum[0]);
-  // JSON has no number for others.
-  validation.set_loss(std::isfinite(loss) ? loss : 0);
+  validation.set_loss(sum[3] / sum[0]);
   return validation;
 }
 

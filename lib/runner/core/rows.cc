@@ -59,7 +59,19 @@ Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit) {
   return row;
 }
 
+// Names the status of a failure that its code does not tell.
+constexpr char kStatusPayload[] = "feedrate.row_status";
+
+absl::Status DivergedError(absl::string_view reason) {
+  absl::Status failure = absl::UnknownError(reason);
+  failure.SetPayload(kStatusPayload, absl::Cord("diverged"));
+  return failure;
+}
+
 std::string StatusOfFailure(const absl::Status& failure) {
+  if (const auto status = failure.GetPayload(kStatusPayload)) {
+    return std::string(*status);
+  }
   switch (failure.code()) {
     case absl::StatusCode::kAborted:
       return "crashed";

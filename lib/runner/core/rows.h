@@ -52,7 +52,12 @@ std::string SlurmJobId();
 // says what one item is.
 Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit);
 
-// What an error of lib/worker means: `failed`, `crashed`, `timeout` or `oom`.
+// The failure of a training whose loss or gradients became infinite or no
+// number.
+absl::Status DivergedError(absl::string_view reason);
+
+// What an error of lib/worker means: `failed`, `crashed`, `timeout`, `oom` or
+// `diverged`.
 std::string StatusOfFailure(const absl::Status& failure);
 
 // Set the result of a row.

@@ -65,23 +65,16 @@ namespace {
 // A larger value is probably a mistyped unit.
 constexpr int64_t kMostMhz = 10000;
 
-const std::vector<std::string>& Statuses() {
-  static const auto* const statuses = new std::vector<std::string>{
-      "ok",      "early_stopped", "unsupported", "failed",
-      "crashed", "timeout",       "oom"};
-  return *statuses;
-}
-
 absl::StatusOr<std::vector<std::string>> FailOn() {
   const std::vector<std::string> words =
       absl::StrSplit(FLAGS_fail_on, ',', absl::SkipEmpty());
   for (const std::string& word : words) {
     bool known = false;
-    for (const std::string& status : Statuses()) known |= status == word;
+    for (const std::string& status : RowStatuses()) known |= status == word;
     if (!known) {
       return absl::InvalidArgumentError(
           absl::StrCat("--fail_on: \"", word, "\" is no status",
-                       DidYouMean(word, Statuses())));
+                       DidYouMean(word, RowStatuses())));
     }
   }
   return words;

@@ -82,6 +82,7 @@ TEST(RowBuilderTest, FailuresHaveTheirStatus) {
   EXPECT_EQ(StatusOfFailure(absl::UnknownError("")), "failed");
   EXPECT_EQ(StatusOfFailure(absl::DataLossError("")), "failed");
   EXPECT_EQ(StatusOfFailure(absl::UnavailableError("")), "failed");
+  EXPECT_EQ(StatusOfFailure(DivergedError("step 3")), "diverged");
   Row row;
   SetFailure(absl::AbortedError("killed by SIGSEGV"), &row);
   EXPECT_EQ(row.status(), "crashed");

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -29,6 +30,8 @@
 namespace feedrate {
 namespace {
 
+// How checkpoints of `train` begin.
+constexpr char kCheckpointWord[] = "feedrate_checkpoint";
 constexpr const char* kProbes[] = {"basic_reasoning_25", "format_following_30",
                                    "code_sanity_20"};
 
@@ -191,9 +194,11 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
   ASSIGN_OR_RETURN(const std::string configs,
                    FindConfigsFolder(options.configs_folder, ""));
   ASSIGN_OR_RETURN(const std::string weights, ReadFile(options.checkpoint));
-  const std::map<std::string, std::string> meta =
-      CheckpointMeta(options.checkpoint)
-          .value_or(std::map<std::string, std::string>());
+  std::map<std::string, std::string> meta;
+  // Otherwise it is a TorchScript module.
+  if (absl::StartsWith(weights, kCheckpointWord)) {
+    ASSIGN_OR_RETURN(meta, CheckpointMeta(options.checkpoint, options.warn));
+  }
   const ModelSpec* const model = ModelOf(meta);
   const bool is_vit = model != nullptr && model->kind == ModelKind::kVit;
   if (is_vit && options.dataset.empty()) {

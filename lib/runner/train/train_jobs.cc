@@ -113,7 +113,10 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
       {"optimizer", OneOf({"adamw", "lamb"}, &s->optimizer)},
       {"mixing", OneOf({"mixup", "cutmix", "both"}, &ignored_text)},
       {"learning_rate", Number(100, false, &ignored_double)},
+      {"weight_decay", Number(100, true, &s->weight_decay)},
       {"clip_norm", Number(1e9, true, &s->clip_norm)},
+      {"prefetch", Whole(1, &ignored_number)},
+      {"augment", OneOf({"flip", kThreeAugment}, &s->augment)},
       {"loader", OneOf({kNativeLoader, kGpuLoader, kMixtureLoader,
                         "torchvision", "dali", kGpuDali},
                        &s->loader)},
@@ -240,6 +243,17 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(
         "--epochs: only --scope=e2e has data to pass over");
   }
+  if (s.augment != "flip" && (!is_e2e || s.loader == kMixtureLoader)) {
+    return absl::InvalidArgumentError(
+        "--augment: only images of --scope=e2e are augmented, and those of a "
+        "mixture are not; leave it out");
+  }
+  if (job.settings().count("prefetch") > 0 &&
+      (!is_e2e || s.loader == kMixtureLoader)) {
+    return absl::InvalidArgumentError(
+        is_e2e ? "--prefetch: a mixture has --mixture=queue_depth=N instead"
+               : "--prefetch: only --scope=e2e has a loader");
+  }
   RETURN_IF_ERROR(CheckMixture(job, s));
   if (is_e2e &&
       (s.model.kind != ModelKind::kVit || job.library() != kTrainLibrary)) {
@@ -300,7 +314,8 @@ absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
                        DidYouMean(setting.first, TrainSettingNames())));
     }
     RETURN_IF_ERROR(reader->second(setting.first, setting.second));
-    if (setting.first == "world_size") continue;
+    // Of several processes, and of the loader: its steps follow.
+    if (setting.first == "world_size" || setting.first == "augment") continue;
     settings.words.push_back(absl::StrCat(setting.first, "=", setting.second));
   }
   if (settings.precision.empty()) {
@@ -327,6 +342,7 @@ const std::map<std::string, std::string>& Defaults() {
       new std::map<std::string, std::string>{{"accumulation", "1"},
                                              {"activation_checkpointing", "0"},
                                              {"deterministic", "0"},
+                                             {"augment", "flip"},
                                              {"clip_norm", "0"},
                                              {"engine", ""},
                                              {"graphs", "0"},
@@ -336,8 +352,10 @@ const std::map<std::string, std::string>& Defaults() {
                                              {"mixture", ""},
                                              {"optimizer", "adamw"},
                                              {"optimizer_in_step", "1"},
+                                             {"prefetch", "0"},
                                              {"steps", "100"},
                                              {"warmup", "200"},
+                                             {"weight_decay", "0.05"},
                                              {"sample_ratio", "1"},
                                              {"world_size", "1"}};
   return *defaults;

@@ -27,6 +27,8 @@ inline constexpr char kGpuLoader[] = "cuda";
 inline constexpr char kGpuDali[] = "dali_gpu";
 // The loader of mixtures, which also runs in the process that trains.
 inline constexpr char kMixtureLoader[] = "mixture";
+// An augmentation: ThreeAugment of configs/transforms/rgb.textproto.
+inline constexpr char kThreeAugment[] = "three_augment";
 
 struct TrainSettings {
   ModelSpec model;
@@ -43,6 +45,9 @@ struct TrainSettings {
   std::string engine;
   bool activation_checkpointing = false;
   bool deterministic = false;
+  double weight_decay = 0.05;
+  // What the loader does to images after the crop: `flip` or `three_augment`.
+  std::string augment = "flip";
   int world_size = 1;
   // The loader. Empty in scope `synthetic`.
   std::string loader;

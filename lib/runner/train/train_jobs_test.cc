@@ -157,8 +157,14 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   request.settings["learning_rate"] = "0";
   EXPECT_THAT(Mistake(request), HasSubstr("\"0\" is not above 0 and at most"));
   request = Request();
-  request.sweep = "prefetch=1,2";
-  EXPECT_THAT(Mistake(request), HasSubstr("\"prefetch\" is unknown"));
+  request.sweep = "prefetched=1,2";
+  EXPECT_THAT(Mistake(request), HasSubstr("\"prefetched\" is unknown"));
+  request = Request();
+  request.settings["prefetch"] = "4";
+  EXPECT_THAT(Mistake(request), HasSubstr("--prefetch: only --scope=e2e"));
+  request = Request();
+  request.settings["augment"] = "three_augment";
+  EXPECT_THAT(Mistake(request), HasSubstr("--augment: only images"));
   request = Request();
   request.settings["model"] = "byte_lm_tiny";
   request.settings["mixing"] = "mixup";
@@ -600,10 +606,31 @@ TEST(TrainRowTest, Bf16IsHeldAgainstFp32) {
 TEST(TrainRowTest, MetricsAreFlat) {
   Row row = RowWith(SmallJob());
   row.set_machine_profile("box");
-  const std::string json = MetricsJson(row);
+  const std::string json = MetricsJson({row});
   EXPECT_THAT(json, HasSubstr("\"machine_profile\": \"box\""));
   EXPECT_THAT(json, HasSubstr("\"samples_per_sec_p50\": 50"));
   EXPECT_THAT(json, HasSubstr("\"loss_slope\": -1"));
+  EXPECT_THAT(json, HasSubstr("\"runs\": 1"));
+  EXPECT_THAT(json, HasSubstr("\"disturbed_runs\": 0"));
+  // Without a peak there is no MFU, and none is not 0.
+  Row unknown = row;
+  unknown.mutable_train()->clear_mfu_exact();
+  EXPECT_THAT(MetricsJson({unknown}), Not(HasSubstr("mfu")));
+}
+
+TEST(TrainRowTest, MetricsSayWhatDisturbedTheirRuns) {
+  Row row = RowWith(SmallJob());
+  std::vector<Row> runs(3, row);
+  runs[0].mutable_train()->set_step_time_p50(3);
+  runs[1].mutable_train()->set_step_time_p50(1);
+  runs[2].mutable_train()->set_step_time_p50(2);
+  runs[1].add_warnings("contended");
+  runs[2].add_warnings("noop");
+  const std::string json = MetricsJson(runs);
+  EXPECT_THAT(json, HasSubstr("\"step_time_p50\": 2,"));
+  EXPECT_THAT(json, HasSubstr("\"step_time_p50\": [3, 1, 2]"));
+  EXPECT_THAT(json, HasSubstr("\"disturbed_runs\": 1"));
+  EXPECT_THAT(json, HasSubstr("\"warnings\": \"contended\""));
 }
 
 TEST(TrainRowTest, LoadersStandAgainstStorage) {

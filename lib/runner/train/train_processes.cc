@@ -21,6 +21,7 @@
 #include "lib/machine/root.h"
 #include "lib/model/checkpoint_header.h"
 #include "lib/records/json.h"
+#include "lib/runner/core/rows.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/worker/memory_guard.h"
 #include "lib/worker/process.h"
@@ -32,6 +33,18 @@ namespace {
 absl::Status Garbage(absl::string_view line, absl::string_view why) {
   return absl::DataLossError(
       absl::StrCat("answered \"", line.substr(0, 60), "\", which ", why));
+}
+
+absl::Status FailureOf(const TrainReply& reply) {
+  if (reply.kind() == "oom") return absl::ResourceExhaustedError(reply.error());
+  if (reply.kind() == "diverged") return DivergedError(reply.error());
+  return absl::UnknownError(reply.error());
+}
+
+// Why all others ended too, if it happened to one process of several.
+bool IsCause(const absl::Status& failure) {
+  return absl::IsAborted(failure) || absl::IsResourceExhausted(failure) ||
+         StatusOfFailure(failure) == "diverged";
 }
 
 bool HasAllSteps(const TrainReply& result) {
@@ -155,9 +168,7 @@ class Rank {
     if (!reply.ok()) {
       failure_ = reply.status();
     } else if (reply->event() == "error") {
-      failure_ = reply->kind() == "oom"
-                     ? absl::ResourceExhaustedError(reply->error())
-                     : absl::UnknownError(reply->error());
+      failure_ = FailureOf(*reply);
     } else if (reply->event() == "result" || reply->event() == "answers") {
       result_ = *std::move(reply);
       has_result_ = true;
@@ -248,24 +259,26 @@ class Processes {
     return absl::OkStatus();
   }
 
-  // The first failure decides; among several a death, because it causes the
-  // errors of the others.
+  // The first failure decides; among several one that causes the errors of the
+  // others.
   void Judge() {
     for (const auto& rank : ranks_) {
-      if (rank->failure().ok()) continue;
-      const bool death = absl::IsAborted(rank->failure()) ||
-                         absl::IsResourceExhausted(rank->failure());
+      const absl::Status& failure = rank->failure();
+      if (failure.ok()) continue;
+      const bool is_cause = IsCause(failure);
       if (ended_well_.ok()) failed_ = Stopwatch();
-      if (ended_well_.ok() || (death && !is_death_)) {
-        is_death_ = death;
-        ended_well_ =
-            absl::Status(rank->failure().code(),
-                         command_.world_size == 1
-                             ? std::string(rank->failure().message())
-                             : absl::StrCat("process ", rank->number(), " of ",
-                                            command_.world_size, ": ",
-                                            rank->failure().message()));
-      }
+      if (!ended_well_.ok() && (!is_cause || is_cause_)) continue;
+      is_cause_ = is_cause;
+      ended_well_ = failure;
+      if (command_.world_size == 1) continue;
+      ended_well_ =
+          absl::Status(failure.code(), absl::StrCat("process ", rank->number(),
+                                                    " of ", command_.world_size,
+                                                    ": ", failure.message()));
+      failure.ForEachPayload(
+          [this](absl::string_view type, const absl::Cord& payload) {
+            ended_well_.SetPayload(type, payload);
+          });
     }
   }
 
@@ -274,7 +287,7 @@ class Processes {
   // Since a process sent something, and since one failed.
   Stopwatch heard_;
   Stopwatch failed_;
-  bool is_death_ = false;
+  bool is_cause_ = false;
   absl::Status ended_well_;
 };
 
@@ -356,17 +369,23 @@ absl::StatusOr<WorkerCommand> FeederWorker(const WorkerPlaces& places,
 }
 
 absl::StatusOr<std::map<std::string, std::string>> CheckpointMeta(
-    const std::string& path) {
+    const std::string& path,
+    const std::function<void(const std::string&)>& warn) {
   RETURN_IF_ERROR(PlainFileBytes(path).status());
   std::ifstream in(path, std::ios::binary);
   CheckpointHeader header;
-  const std::string wrong = ReadCheckpointHeader(in, &header);
+  const std::string wrong = CheckCheckpoint(in, &header);
   if (!wrong.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", wrong));
   }
   if (header.meta.count("model") == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is a checkpoint of no model"));
+  }
+  if (header.sha256.empty() && warn != nullptr) {
+    warn(absl::StrCat(path,
+                      ": has no checksum, because an older version wrote it; "
+                      "damage would not be noticed"));
   }
   return header.meta;
 }

@@ -64,9 +64,11 @@ absl::StatusOr<std::string> ModelWorker(const WorkerPlaces& places,
                                         const std::string& name);
 
 // What the lines of text at the beginning of a checkpoint say: `model`, `step`
-// and the like. InvalidArgument or NotFound if it is none, or of no model; the
-// message begins with the path.
+// and the like. InvalidArgument or NotFound if it is none, or of no model, or
+// its checksum does not fit; the message begins with the path. `warn` may be
+// null; it is called with the path and why if there is no checksum.
 absl::StatusOr<std::map<std::string, std::string>> CheckpointMeta(
-    const std::string& path);
+    const std::string& path,
+    const std::function<void(const std::string&)>& warn);
 
 }  // namespace feedrate

@@ -5,17 +5,22 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "lib/base/clock_jump.h"
 #include "lib/base/files.h"
 #include "lib/base/stopwatch.h"
+#include "lib/runner/core/rows.h"
 #include "lib/runner/train/multi_node.h"
 
 namespace feedrate {
@@ -78,6 +83,10 @@ TEST(TrainProcessesTest, ErrorsAreToldApart) {
   EXPECT_TRUE(absl::IsDataLoss(
       Failure(Script(Say("{\"event\":\"result\",\"wall_s\":1,\"steps_s\":[1,2],"
                          "\"losses\":[1]}")))));
+  // A loss that is no number is never taken for 0.
+  EXPECT_TRUE(absl::IsDataLoss(
+      Failure(Script(Say("{\"event\":\"result\",\"wall_s\":1,\"steps_s\":[1,2],"
+                         "\"losses\":[1,null]}")))));
 }
 
 TEST(TrainProcessesTest, SilenceEnds) {
@@ -138,6 +147,16 @@ TEST(TrainProcessesTest, OneThatDiesEndsTheOthersAndIsNamed) {
   EXPECT_LT(watch.Elapsed(), absl::Seconds(10));
 }
 
+TEST(TrainProcessesTest, WhatDivergedIsNoCrash) {
+  for (const int processes : {1, 2}) {
+    const absl::Status status = Failure(Script(
+        Say("{\"event\":\"error\",\"kind\":\"diverged\",\"error\":\"step 3\"}"),
+        processes));
+    EXPECT_EQ(StatusOfFailure(status), "diverged") << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("step 3"));
+  }
+}
+
 // The survivor's error comes first, but the death is the cause.
 TEST(TrainProcessesTest, ADeathOutranksWhatFollowsFromIt) {
   const std::string said = absl::StrCat(testing::TempDir(), "/said");
@@ -173,6 +192,11 @@ int FreePort() {
 // Only a hang takes this long.
 constexpr absl::Duration kLong = absl::Seconds(120);
 
+void WriteFor(const std::string& path, const std::string& text, mode_t mode) {
+  std::ofstream(path) << text;
+  chmod(path.c_str(), mode);
+}
+
 class RankLinkTest : public testing::Test {
  protected:
   RankLinkTest() {
@@ -180,6 +204,7 @@ class RankLinkTest : public testing::Test {
     step_.leader = "127.0.0.1";
     step_.port = FreePort();
     step_.token = "7.0";
+    step_.secret_file = absl::StrCat(testing::TempDir(), "/secret", getpid());
   }
 
   SlurmStep step_;
@@ -217,13 +242,15 @@ TEST_F(RankLinkTest, OrdersReachAllAndTheEndIsSeen) {
   }
 }
 
+// Who knows job and step, and the whole protocol, but not the secret.
 TEST_F(RankLinkTest, StrangersAreNotCounted) {
   step_.world_size = 2;
   SlurmStep other = step_;
-  other.token = "8.0";
+  other.secret_file += ".other";
+  WriteFor(other.secret_file, std::string(64, 'a'), 0600);
   std::thread ranks([this, &other] {
     // Connects first. If it counted, the second would have no leader.
-    EXPECT_TRUE(RankFollower::Join(other, kLong).ok());
+    EXPECT_FALSE(RankFollower::Join(other, absl::Milliseconds(500)).ok());
     auto follower = RankFollower::Join(step_, kLong);
     ASSERT_TRUE(follower.ok()) << follower.status();
     const auto order = (*follower)->Next(-1);
@@ -237,6 +264,56 @@ TEST_F(RankLinkTest, StrangersAreNotCounted) {
     EXPECT_TRUE((*leader)->Order({"feedrate", {}}).ok());
   }
   ranks.join();
+}
+
+TEST_F(RankLinkTest, TheSecretIsForThisUserAndTheStartAlone) {
+  step_.world_size = 2;
+  // Somebody else's link where the secret will be.
+  const std::string victim = step_.secret_file + ".victim";
+  WriteFor(victim, "mine", 0644);
+  ASSERT_EQ(symlink(victim.c_str(), step_.secret_file.c_str()), 0);
+  EXPECT_THAT(std::string(RankLeader::Gather(step_, kLong).status().message()),
+              HasSubstr("FEEDRATE_SECRET_FOLDER"));
+  EXPECT_EQ(*ReadFile(victim), "mine");
+  unlink(step_.secret_file.c_str());
+  std::thread rank([this] {
+    struct stat info = {};
+    const Stopwatch watch;
+    while (stat(step_.secret_file.c_str(), &info) != 0 &&
+           watch.Elapsed() < kLong) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    EXPECT_EQ(info.st_mode & 0777, 0600);
+    EXPECT_TRUE(RankFollower::Join(step_, kLong).ok());
+  });
+  EXPECT_TRUE(RankLeader::Gather(step_, kLong).ok());
+  rank.join();
+  EXPECT_FALSE(IsFile(step_.secret_file)) << "it stays behind";
+}
+
+// The first to bind the port tells the followers nothing.
+TEST_F(RankLinkTest, AnImpostorIsNotObeyed) {
+  WriteFor(step_.secret_file, std::string(64, 'b'), 0600);
+  SlurmStep impostor = step_;
+  impostor.secret_file += ".impostor";
+  impostor.world_size = 2;
+  std::thread leader([&impostor] {
+    EXPECT_FALSE(RankLeader::Gather(impostor, absl::Milliseconds(800)).ok());
+  });
+  const auto joined = RankFollower::Join(step_, absl::Milliseconds(400));
+  EXPECT_THAT(std::string(joined.status().message()), HasSubstr("secret"));
+  leader.join();
+  // Nor does a secret count that others can read.
+  WriteFor(step_.secret_file, std::string(64, 'b'), 0644);
+  impostor.port = step_.port = FreePort();
+  std::thread again([&impostor] {
+    EXPECT_FALSE(RankLeader::Gather(impostor, absl::Milliseconds(400)).ok());
+  });
+  EXPECT_THAT(std::string(RankFollower::Join(step_, absl::Milliseconds(300))
+                              .status()
+                              .message()),
+              HasSubstr("mode 0600"));
+  again.join();
 }
 
 TEST_F(RankLinkTest, SaysHowManyAreMissing) {
@@ -309,6 +386,10 @@ TEST(SlurmStepTest, ReadsThePlaceFromSlurmsVariables) {
   EXPECT_EQ((*step)->local_rank, 1);
   EXPECT_EQ((*step)->leader, "gpu07");
   EXPECT_EQ((*step)->token, "77.3");
+  EXPECT_EQ((*step)->secret_file, "./.feedrate_train_77.3");
+  EXPECT_EQ((*StepOf(With(kStep, "FEEDRATE_SECRET_FOLDER", "/f")))->secret_file,
+            "/f/.feedrate_train_77.3");
+  EXPECT_FALSE(StepOf(With(kStep, "SLURM_JOB_ID", "../7")).ok());
   EXPECT_GE((*step)->port, 10000);
   EXPECT_LT((*step)->port, 32768);
 }

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/model/flops.h"
+#include "lib/records/attempts.h"
 #include "lib/records/fields.h"
 #include "lib/records/json.h"
 #include "lib/runner/core/measured_process.h"
@@ -121,6 +125,7 @@ void SetUse(const Job& job, const TrainSettings& settings,
   const double of_one =
       static_cast<double>(job.batch_size()) * settings.accumulation;
   train->set_flops_per_step(settings.world_size * flops);
+  train->set_weight_decay(settings.weight_decay);
   train->set_matmul_tflops(device.matmul_flops / 1e12);
   train->set_copy_bytes_per_s(device.copy_bytes);
   const double peak = PeakOf(settings, device, train);
@@ -129,6 +134,10 @@ void SetUse(const Job& job, const TrainSettings& settings,
     train->set_peak_tflops(peak / 1e12);
     const double possible = peak * step;
     train->set_mfu_exact(flops / possible);
+    if (flops > 0) {
+      train->set_peak_samples_per_sec(settings.world_size * of_one * peak /
+                                      flops);
+    }
   }
   // The rest follows from the parts of our own models.
   if (IsSubject(job.library())) return;
@@ -178,9 +187,26 @@ void SetLearning(const TrainReply& result, Train* train) {
   train->set_first_loss(losses.front());
   train->set_last_loss(losses.back());
   train->set_loss_slope(LeastSquaresSlope(losses));
-  train->set_grad_norm(Mean(result.grad_norms()));
+  if (!result.grad_norms().empty()) {
+    train->set_grad_norm(Mean(result.grad_norms()));
+  }
   *train->mutable_losses() = result.losses();
   *train->mutable_matmul_types() = result.matmul_types();
+}
+
+// REQUIRES: trained on a GPU.
+void SetAllocations(const TrainReply& result, double steps, Train* train) {
+  if (result.has_allocations()) {
+    train->set_allocations_per_step(static_cast<double>(result.allocations()) /
+                                    steps);
+  }
+  if (result.has_device_allocations()) {
+    train->set_device_allocations(result.device_allocations());
+  }
+  if (result.gpu_memory_bytes() > result.memory_reserved_bytes()) {
+    train->set_idle_memory_bytes(result.gpu_memory_bytes() -
+                                 result.memory_reserved_bytes());
+  }
 }
 
 // Each process tells of its own GPU, and all of the same processors.
@@ -195,31 +221,53 @@ void SetEnergy(const std::vector<TrainReply>& results, Row* row) {
   }
 }
 
+// The value of Train.sharing.
+constexpr char kOneOrder[] = "one_order";
 // The largest number of skipped files that a row names.
 constexpr int kMostSkipped = 20;
 
-// Each process reads its own files, but all read the same shards of a mixture.
+void AddSkipped(const SkippedItem& file, Train* train) {
+  if (train->skipped_size() >= kMostSkipped) return;
+  LoaderFault* const fault = train->add_skipped();
+  AddSameFields(file, fault);
+  if (!file.has_item()) fault->set_item(-1);
+}
+
+// All processes read the same files in one order, and the same shards of a
+// mixture. Otherwise each reads its own files.
 void SetFiles(const TrainSettings& settings,
               const std::vector<TrainReply>& results, Row* row) {
   Train* const train = row->mutable_train();
   Dataset* const dataset = row->mutable_dataset();
   train->set_storage(results[0].storage());
+  const bool has_one_order = results[0].sharing() == kOneOrder;
+  const bool has_own = !has_one_order && settings.loader != kMixtureLoader;
   double resident = 1;
+  std::set<std::string> skipped;
+  int64_t most = 0;
   for (const TrainReply& result : results) {
-    const bool has_own = settings.loader != kMixtureLoader;
     if (has_own || &result == &results[0]) {
       dataset->set_files(dataset->files() + result.files());
       dataset->set_bytes(dataset->bytes() + result.file_bytes());
+    } else if (has_one_order && result.files() < dataset->files()) {
+      // It met more files that it had to skip.
+      dataset->set_files(result.files());
+      dataset->set_bytes(result.file_bytes());
     }
     train->set_skipped_files(train->skipped_files() + result.skipped_files());
+    most = std::max(most, result.skipped_files());
     for (const SkippedItem& file : result.skipped()) {
-      if (train->skipped_size() >= kMostSkipped) break;
-      LoaderFault* const fault = train->add_skipped();
-      AddSameFields(file, fault);
-      if (!file.has_item()) fault->set_item(-1);
+      if (skipped.insert(file.path()).second || !has_one_order) {
+        AddSkipped(file, train);
+      }
     }
     resident =
         std::min(resident, result.has_resident() ? result.resident() : -1);
+  }
+  // In one order, two processes may meet the same file.
+  if (has_one_order) {
+    train->set_skipped_files(
+        std::max(most, static_cast<int64_t>(skipped.size())));
   }
   if (train->skipped_files() > 0) row->add_labels("skipped_files");
   if (resident >= 0) row->mutable_cache()->set_resident_fraction(resident);
@@ -309,6 +357,10 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   SetUse(job, settings, peak, flops, train);
   SetLearning(results[0], train);
   if (!results[0].storage().empty()) SetFiles(settings, results, row);
+  train->set_sharing(results[0].sharing());
+  if (results[0].has_resumed()) {
+    *train->mutable_resumed() = results[0].resumed();
+  }
   *train->mutable_kernels() = results[0].kernels();
   train->set_profiled_steps(results[0].profiled_steps());
   train->set_engine(results[0].engine());
@@ -331,6 +383,7 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
     row->mutable_gpu_memory()->set_peak_allocated_bytes(memory);
     row->mutable_gpu_memory()->set_peak_reserved_bytes(
         results[0].memory_reserved_bytes());
+    SetAllocations(results[0], static_cast<double>(steps.size()), train);
   } else {
     row->set_rss_peak_bytes(memory);
   }
@@ -372,37 +425,87 @@ const Row* Counterpart(const std::vector<Row>& before, const Row& row,
   return nullptr;
 }
 
-void Add(const char* name, double value, std::string* json) {
+void AddText(const char* name, const std::string& text, std::string* json) {
+  absl::StrAppend(json, ",\n  \"", name, "\": ");
+  AppendJsonString(text, json);
+}
+
+void AddNumber(const std::string& name, double value, std::string* json) {
   absl::StrAppend(json, ",\n  \"", name, "\": ");
   AppendJsonDouble(value, json);
 }
 
+// The number `name` of each training that has it.
+std::vector<double> NumbersOf(const std::vector<Row>& rows,
+                              const std::string& name) {
+  std::vector<double> numbers;
+  for (const Row& row : rows) {
+    const auto* const field = Train::descriptor()->FindFieldByName(name);
+    const auto& train = row.train();
+    const auto* const reflection = Train::GetReflection();
+    if (field->has_presence() && !reflection->HasField(train, field)) continue;
+    const bool is_double =
+        field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE;
+    numbers.push_back(
+        is_double ? reflection->GetDouble(train, field)
+                  : static_cast<double>(reflection->GetInt64(train, field)));
+  }
+  return numbers;
+}
+
+// What is compared. Of the first ones, times and rates, each run counts.
+constexpr int kMetricsOfRuns = 9;
+constexpr const char* kMetrics[] = {"samples_per_sec_mean",
+                                    "samples_per_sec_p50",
+                                    "samples_per_sec_p10",
+                                    "tokens_per_sec_mean",
+                                    "tokens_per_sec_p50",
+                                    "tokens_per_sec_p10",
+                                    "step_time_mean",
+                                    "step_time_p50",
+                                    "step_time_p90",
+                                    "memory_peak_bytes",
+                                    "loss_slope",
+                                    "data_wait_share",
+                                    "mfu_exact"};
+
 }  // namespace
 
-std::string MetricsJson(const Row& row) {
-  const Train& train = row.train();
+std::string MetricsJson(const std::vector<Row>& runs) {
+  const Row& row = runs.back();
   std::string json = "{\n  \"machine_profile\": ";
   AppendJsonString(row.machine_profile(), &json);
-  absl::StrAppend(&json, ",\n  \"job_id\": ");
-  AppendJsonString(row.job_id(), &json);
-  absl::StrAppend(&json, ",\n  \"model\": ");
-  AppendJsonString(train.model(), &json);
-  absl::StrAppend(&json, ",\n  \"library_version\": ");
-  AppendJsonString(row.library_version(), &json);
-  Add("samples_per_sec_mean", train.samples_per_sec_mean(), &json);
-  Add("samples_per_sec_p50", train.samples_per_sec_p50(), &json);
-  Add("samples_per_sec_p10", train.samples_per_sec_p10(), &json);
-  Add("tokens_per_sec_mean", train.tokens_per_sec_mean(), &json);
-  Add("tokens_per_sec_p50", train.tokens_per_sec_p50(), &json);
-  Add("tokens_per_sec_p10", train.tokens_per_sec_p10(), &json);
-  Add("step_time_mean", train.step_time_mean(), &json);
-  Add("step_time_p50", train.step_time_p50(), &json);
-  Add("step_time_p90", train.step_time_p90(), &json);
-  Add("memory_peak_bytes", train.memory_peak_bytes(), &json);
-  Add("loss_slope", train.loss_slope(), &json);
-  Add("data_wait_share", train.data_wait_share(), &json);
-  Add("mfu_exact", train.mfu_exact(), &json);
-  return json + "\n}\n";
+  AddText("job_id", row.job_id(), &json);
+  AddText("model", row.train().model(), &json);
+  AddText("library_version", row.library_version(), &json);
+  std::set<std::string> warnings;
+  int64_t disturbed = 0;
+  for (const Row& run : runs) {
+    const std::vector<std::string> found = DisturbancesOf(run);
+    warnings.insert(found.begin(), found.end());
+    disturbed += found.empty() ? 0 : 1;
+  }
+  AddNumber("runs", static_cast<double>(runs.size()), &json);
+  AddNumber("disturbed_runs", static_cast<double>(disturbed), &json);
+  AddText("warnings", absl::StrJoin(warnings, " "), &json);
+  std::string of_runs;
+  for (int i = 0; i < static_cast<int>(std::size(kMetrics)); ++i) {
+    std::vector<double> numbers = NumbersOf(runs, kMetrics[i]);
+    // A number that nobody knows is left out, and is not 0.
+    if (numbers.empty()) continue;
+    if (i < kMetricsOfRuns) {
+      absl::StrAppend(&of_runs, of_runs.empty() ? "" : ",", "\n    \"",
+                      kMetrics[i], "\": [");
+      for (size_t run = 0; run < numbers.size(); ++run) {
+        if (run > 0) of_runs += ", ";
+        AppendJsonDouble(numbers[run], &of_runs);
+      }
+      of_runs += "]";
+    }
+    std::sort(numbers.begin(), numbers.end());
+    AddNumber(kMetrics[i], SortedQuantile(numbers, 0.5), &json);
+  }
+  return absl::StrCat(json, ",\n  \"of_runs\": {", of_runs, "\n  }\n}\n");
 }
 
 void CompareWithEarlier(const std::vector<Row>& before, Row* row) {

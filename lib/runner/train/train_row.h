@@ -38,8 +38,10 @@ void SetObjects(const std::vector<TrainReply>& results,
 // than two values.
 double LeastSquaresSlope(const std::vector<double>& values);
 
-// What `compare_baseline` reads as <machine_profile>.metrics.json.
-std::string MetricsJson(const Row& row);
+// What `compare_baseline` reads as <machine_profile>.metrics.json: medians over
+// the runs of a job, the times and rates of each run, and how many runs were
+// disturbed by what. REQUIRES: all are ok, and there is one.
+std::string MetricsJson(const std::vector<Row>& runs);
 
 // Compares rows of one run: scaling_efficiency relative to the same job with
 // one process, speed-up and memory relative to fp32. `before` are the earlier

@@ -4,19 +4,15 @@
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -26,12 +22,10 @@
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
-#include "lib/machine/gpu.h"
 #include "lib/machine/process_counters.h"
 #include "lib/machine/root.h"
 #include "lib/measure/subject.h"
-#include "lib/model/worker/image_files.h"
-#include "lib/planning/subjects.h"
+#include "lib/records/attempts.h"
 #include "lib/records/job_identity.h"
 #include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/measured_process.h"
@@ -40,6 +34,7 @@
 #include "lib/runner/core/workers.h"
 #include "lib/runner/data/remote_data.h"
 #include "lib/runner/train/multi_node.h"
+#include "lib/runner/train/train_checks.h"
 #include "lib/runner/train/train_processes.h"
 #include "lib/runner/train/train_row.h"
 #include "lib/runner/train/train_tables.h"
@@ -51,6 +46,10 @@ namespace {
 constexpr int kLargestBatch = 1 << 20;
 // Trainings on several nodes use these ports in turn.
 constexpr int kStorePorts = 500;
+// How much longer max-autotune may be silent: it did not end within 440 s on an
+// H200.
+constexpr int kAutotuneFactor = 6;
+constexpr char kAutotuneLibrary[] = "torch_max_autotune";
 
 // Library, batch size and settings.
 std::string Words(const Job& job) {
@@ -64,8 +63,10 @@ std::string Words(const Job& job) {
 }
 
 // Arguments of the processes that are not part of a job. `trial` counts the
-// trainings of a library from 0: each has its own traces.
-std::vector<std::string> WordsOf(const TrainRunOptions& options, int trial) {
+// trainings of a library from 0: each has its own traces. `saves`: it writes
+// the checkpoint.
+std::vector<std::string> WordsOf(const TrainRunOptions& options, int trial,
+                                 bool saves) {
   std::vector<std::string> words;
   const TrainProfile& profile = options.profile;
   if (!profile.form.empty()) {
@@ -77,7 +78,7 @@ std::vector<std::string> WordsOf(const TrainRunOptions& options, int trial) {
              absl::StrCat("profile_active=", profile.active),
              absl::StrCat("profile_repeat=", profile.repeat)};
   }
-  if (!options.checkpoint.empty()) {
+  if (!options.checkpoint.empty() && saves) {
     words.push_back(absl::StrCat("checkpoint=", options.checkpoint));
     words.push_back(
         absl::StrCat("checkpoint_every=", options.checkpoint_every));
@@ -134,11 +135,12 @@ class TrainMode : public JobMode {
  public:
   // `options` outlives this object.
   TrainMode(const TrainRunOptions& options, absl::optional<SlurmStep> step,
-            std::map<std::string, std::string> folders, std::string python)
+            std::map<std::string, std::string> folders, std::string python,
+            int most_processes)
       : options_(options),
+        most_processes_(most_processes),
         step_(std::move(step)),
-        folders_(std::move(folders)),
-        python_(std::move(python)) {}
+        checks_(options, std::move(folders), std::move(python)) {}
 
   bool Covers(const Job& job) const override { return job.mode() == "train"; }
   bool UsesServers() const override { return false; }
@@ -148,18 +150,7 @@ class TrainMode : public JobMode {
   // Also finds missing programs before anything runs.
   absl::Status Check(const Catalogue& catalogue, const Job& job) override {
     ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
-    WorkerPlaces places = PlacesOfThisProgram(catalogue.configs_dir());
-    places.python = python_;
-    RETURN_IF_ERROR(CheckSubject(catalogue, job));
-    RETURN_IF_ERROR(FindPrograms(places, job, settings.loader));
-    RETURN_IF_ERROR(CheckDevice(job));
-    if (options_.cold && settings.loader.empty()) {
-      return absl::InvalidArgumentError(
-          "--cold: scope synthetic reads no files; add --scope=e2e, or leave "
-          "it out");
-    }
-    RETURN_IF_ERROR(CheckResume(settings));
-    RETURN_IF_ERROR(CheckValidation(job, settings));
+    RETURN_IF_ERROR(checks_.Check(catalogue, job, settings));
     // Either all tasks of Slurm train together, or rank 0 alone.
     if (!step_.has_value() || settings.world_size == 1 ||
         settings.world_size == step_->world_size) {
@@ -191,11 +182,13 @@ class TrainMode : public JobMode {
                          Row* row) override {
     RETURN_IF_ERROR(lost_ranks_);
     row->set_unit("sample");
-    if (job.device() == "cuda") row->set_hardware(context.identity.gpu);
+    if (job.device() == "cuda") {
+      row->set_hardware(gpu_.empty() ? context.identity.gpu : gpu_);
+    }
     if (row->status() == "ok") {
       CompareWithEarlier(rows_, row);
     } else {
-      if (options_.find_batch_size) {
+      if (options_.find_batch_size && !Fits(*row)) {
         row->set_reason(
             absl::StrCat(row->reason(), "; largest that fits: ", fits_));
       }
@@ -210,9 +203,9 @@ class TrainMode : public JobMode {
   std::optional<Job> NextJob(const RunContext& context,
                              const Job& job) override {
     if (!options_.find_batch_size) return std::nullopt;
-    const bool is_ok = !rows_.empty() && rows_.back().status() == "ok";
-    if (is_ok) fits_ = absl::StrCat(job.batch_size());
-    if (is_ok && job.batch_size() <= kLargestBatch / 2) {
+    const bool fits = !rows_.empty() && Fits(rows_.back());
+    if (fits) fits_ = absl::StrCat(job.batch_size());
+    if (fits && job.batch_size() <= kLargestBatch / 2) {
       Job next = job;
       next.set_batch_size(2 * job.batch_size());
       next.set_job_id(JobId(next));
@@ -230,6 +223,9 @@ class TrainMode : public JobMode {
   std::string Summary() const {
     std::string text = absl::StrCat(TrainTable(rows_), LoaderTable(rows_),
                                     ValidationTable(rows_));
+    if (!options_.relative_to.empty()) {
+      absl::StrAppend(&text, LadderTable(rows_, options_.relative_to));
+    }
     for (const Row& row : rows_) {
       if (row.status() != "ok") continue;
       absl::StrAppend(&text, "train: ", Conclusion(row), "\n");
@@ -247,151 +243,9 @@ class TrainMode : public JobMode {
  private:
   static constexpr char kNoneFits[] = "none fits";
 
-  absl::Status FindPrograms(const WorkerPlaces& places, const Job& job,
-                            const std::string& loader) {
-    if (commands_.count(job.library()) == 0) {
-      ASSIGN_OR_RETURN(commands_[job.library()],
-                       TrainWorker(places, job.library()));
-    }
-    if (loader.empty()) return absl::OkStatus();
-    const auto folder = folders_.find(job.dataset());
-    if (folder == folders_.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--dataset: the folder of \"", job.dataset(),
-                       "\" is not named; scope e2e reads images from it"));
-    }
-    RETURN_IF_ERROR(CheckData(folder->second, loader));
-    if (Streams(loader) || loader == kMixtureLoader ||
-        feeders_.count(loader) > 0) {
-      return absl::OkStatus();
-    }
-    ASSIGN_OR_RETURN(feeders_[loader], FeederWorker(places, loader));
-    return absl::OkStatus();
-  }
-
-  // Whether the loader reads shards and objects.
-  static bool Streams(const std::string& loader) {
-    return loader == kNativeLoader || loader == kGpuLoader;
-  }
-
-  // Whether the loader can read the images at `place`, a folder, shards or a
-  // store. Lists a store once.
-  absl::Status CheckData(const std::string& place, const std::string& loader) {
-    const bool is_remote = IsRemoteDataset(place);
-    std::vector<std::string> special;
-    const bool is_shards = !is_remote && loader != kMixtureLoader &&
-                           !ShardsOf(place).empty() &&
-                           ListImages({.path = place}, &special).empty();
-    if (!Streams(loader) && (is_remote || is_shards)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--loader=", loader, ": reads a folder of files, and ",
-          WithoutQueries(place), is_remote ? " is a store" : " is tar shards",
-          "; copy it with stage_dataset, or use --loader=native"));
-    }
-    if (is_remote) return CheckStore(place);
-    if (IsFolder(place) || is_shards || absl::StrContains(place, '{')) {
-      return absl::OkStatus();
-    }
-    return absl::NotFoundError(
-        absl::StrCat("--dataset: ", place,
-                     ": no such folder; scope e2e reads images from it"));
-  }
-
-  absl::Status CheckStore(const std::string& url) {
-    if (options_.cold) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--cold: drops local files from memory, and ",
-                       WithoutQueries(url), " is a store; leave it out"));
-    }
-    if (stores_.count(url) > 0) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::unique_ptr<RemoteData> store,
-                     options_.run.open_remote(url, [](const std::string&) {}));
-    RETURN_IF_ERROR(
-        store->Objects({"jpg", "jpeg", "png", "npy"}, /*num_items=*/0)
-            .status());
-    stores_[url] = store->Fields();
-    return absl::OkStatus();
-  }
-
-  static absl::Status CheckTorchFile(const std::string& file) {
-    if (absl::EndsWith(file, ".pt2")) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--subject: ", file,
-          ": torch.export keeps no backward pass that "
-          "C++ could run; name its model as MODULE:NAME, or save it with "
-          "torch.jit.save"));
-    }
-    return IsFile(file) ? absl::OkStatus()
-                        : absl::InvalidArgumentError(absl::StrCat(
-                              "--subject: ", file,
-                              ": no such file; write one with "
-                              "torch.jit.save(torch.jit.script(model), FILE)"));
-  }
-
-  // Imports a subject once, so that a wrong name ends the run at once.
-  absl::Status CheckSubject(const Catalogue& catalogue, const Job& job) const {
-    if (!IsSubject(job.library()) || commands_.count(job.library()) > 0) {
-      return absl::OkStatus();
-    }
-    if (IsTorchFile(job.library())) return CheckTorchFile(job.library());
-    Selection selection;
-    selection.set_mode(job.mode());
-    selection.set_python(python_);
-    const absl::Status found =
-        DescribeWithPython(catalogue)(selection, job.library()).status();
-    return found.ok() ? found
-                      : absl::InvalidArgumentError(
-                            absl::StrCat("--subject: ", found.message()));
-  }
-
-  absl::Status CheckDevice(const Job& job) const {
-    if (job.device() != "cuda") return absl::OkStatus();
-    const GpuSystem gpu = ReadGpus(NvmlLibraries());
-    if (!gpu.gpus.empty()) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
-        "--device=cuda: this machine has no GPU",
-        gpu.problem.empty() ? "" : absl::StrCat(" (", gpu.problem, ")"),
-        "; use --device=cpu"));
-  }
-
-  absl::Status CheckResume(const TrainSettings& settings) const {
-    if (options_.resume_from.empty()) return absl::OkStatus();
-    const auto meta = CheckpointMeta(options_.resume_from);
-    if (!meta.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--resume_from: ", meta.status().message()));
-    }
-    const std::string& model = meta->at("model");
-    if (model == settings.model.name) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("--resume_from: ", options_.resume_from, ": is of model ",
-                     model, "; train it with --model=", model));
-  }
-
-  absl::Status CheckValidation(const Job& job,
-                               const TrainSettings& settings) const {
-    if (options_.validate_every == 0) return absl::OkStatus();
-    if (settings.loader.empty() || settings.loader == kMixtureLoader) {
-      return absl::InvalidArgumentError(
-          "--validate_every: the model must be trained on labeled images; add "
-          "--scope=e2e and --dataset, or leave it out");
-    }
-    ImageFolder folder;
-    folder.path = folders_.at(job.dataset());
-    folder.classes = settings.model.classes;
-    std::vector<std::string> special;
-    std::vector<std::string> classes;
-    // The training lists stores and shards, and finds their classes.
-    const bool is_folder = !ListImages(folder, &special, &classes).empty();
-    if (is_folder && classes.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--validate_every: ", folder.path,
-                       ": has no classes; it needs a subfolder per class"));
-    }
-    folder.path = options_.validation_dataset;
-    const absl::Status status = ListLabeledImages(folder, classes).status();
-    return absl::Status(status.code(), absl::StrCat("--validation_dataset: ",
-                                                    status.message()));
+  // Whether there was enough memory, whatever the training learned.
+  static bool Fits(const Row& row) {
+    return row.status() == "ok" || row.status() == "diverged";
   }
 
   // Rates of the device are measured by the first training that can tell; all
@@ -402,6 +256,10 @@ class TrainMode : public JobMode {
 
   absl::Status Train(const RunContext& context, const Job& job, Row* row) {
     ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
+    if (const std::string warning = checks_.TakeCheckpointWarning();
+        !warning.empty()) {
+      context.warn(warning);
+    }
     TrainCommand command = CommandOf(context, job, settings);
     if (leader_ != nullptr && settings.world_size > 1) {
       lost_ranks_ = OrderRanks(job, &command);
@@ -410,7 +268,11 @@ class TrainMode : public JobMode {
     ASSIGN_OR_RETURN(const std::vector<TrainReply> results,
                      RunTrainProcesses(command));
     TrainDevicePeak& peak = peaks_[RatesKey(job, settings)];
-    if (job.device() == "cuda") peak.gpu = context.identity.gpu;
+    // What the process used, and not the first of the machine.
+    gpu_ = results[0].gpu();
+    if (job.device() == "cuda") {
+      peak.gpu = gpu_.empty() ? context.identity.gpu : gpu_;
+    }
     peak.given_flops = options_.peak_tflops * 1e12;
     if (peak.matmul_flops == 0) {
       peak.matmul_flops = results[0].matmul_flops();
@@ -418,7 +280,7 @@ class TrainMode : public JobMode {
     }
     SetTrainResult(job, settings, peak, results, row);
     if (results[0].has_objects()) {
-      SetObjects(results, stores_.at(folders_.at(job.dataset())), row);
+      SetObjects(results, *checks_.store(checks_.folder(job.dataset())), row);
     }
     if (row->has_cache()) SetCache(Cache(row->cache()), options_.cold, row);
     if (const int64_t skipped = row->train().skipped_files(); skipped > 0) {
@@ -426,6 +288,11 @@ class TrainMode : public JobMode {
       context.warn(absl::StrCat(Words(job), ": ", skipped,
                                 " files were skipped; the first: ",
                                 first.path(), ": ", first.reason()));
+    }
+    if (const std::string& why = row->train().resumed().restarted();
+        !why.empty()) {
+      context.warn(absl::StrCat(Words(job),
+                                ": the data starts from its beginning: ", why));
     }
     for (const std::string& trace : results[0].traces()) {
       context.warn(absl::StrCat("trace: ", trace));
@@ -438,7 +305,7 @@ class TrainMode : public JobMode {
 
   TrainCommand CommandOf(const RunContext& context, const Job& job,
                          const TrainSettings& settings) {
-    const WorkerCommand& worker = commands_[job.library()];
+    const WorkerCommand& worker = checks_.worker(job.library());
     TrainCommand command;
     command.argv = worker.argv;
     command.environment = worker.environment;
@@ -446,7 +313,10 @@ class TrainMode : public JobMode {
       command.argv.push_back(word);
     }
     const std::pair<std::string, int> kind{job.library(), settings.world_size};
-    for (const std::string& word : WordsOf(options_, trials_[kind]++)) {
+    // The one with a single process that others are compared with must not
+    // write what they continue from.
+    const bool saves = settings.world_size == most_processes_;
+    for (const std::string& word : WordsOf(options_, trials_[kind]++, saves)) {
       command.argv.push_back(word);
     }
     if (!settings.loader.empty()) AddLoader(job, settings, &command);
@@ -455,6 +325,11 @@ class TrainMode : public JobMode {
       command.argv.push_back("rates=0");
     }
     command.world_size = settings.world_size;
+    command.first_device = options_.device_index;
+    if (settings.world_size == 1 && options_.device_index > 0) {
+      command.argv.push_back(
+          absl::StrCat("device_index=", options_.device_index));
+    }
     if (settings.world_size > 1 && leader_ == nullptr &&
         job.device() == "cpu" && job.settings().count("threads") == 0) {
       // The cores are shared equally.
@@ -463,6 +338,10 @@ class TrainMode : public JobMode {
           std::max(1, DeviceCount(job.device()) / settings.world_size)));
     }
     command.silence = absl::Seconds(context.limits.hang_s);
+    // Its first step takes minutes, without a word.
+    if (job.library() == kAutotuneLibrary && !options_.timeout_given) {
+      command.silence *= kAutotuneFactor;
+    }
     command.memory_limit_bytes = context.limits.memory_bytes;
     command.interrupt_fd = context.interrupt_fd;
     const std::string what = absl::StrCat("steps of ", Words(job));
@@ -474,21 +353,22 @@ class TrainMode : public JobMode {
 
   void AddLoader(const Job& job, const TrainSettings& settings,
                  TrainCommand* command) const {
-    const std::string& place = folders_.at(job.dataset());
+    const std::string& place = checks_.folder(job.dataset());
     command->argv.push_back(absl::StrCat("folder=", WithoutQueries(place)));
-    const auto store = stores_.find(place);
-    if (store != stores_.end()) {
-      for (const auto& [name, value] : store->second) {
+    if (const auto* const store = checks_.store(place)) {
+      for (const auto& [name, value] : *store) {
         command->argv.push_back(absl::StrCat("objects.", name, "=", value));
       }
     }
     if (options_.cold) command->argv.push_back("cold=1");
-    const auto feeder = feeders_.find(settings.loader);
-    if (feeder == feeders_.end()) return;
-    command->argv.push_back(absl::StrCat("feeder=", feeder->second.argv[0]));
-    command->argv.push_back(
-        absl::StrCat("feeder_script=", feeder->second.argv[1]));
-    for (const auto& variable : feeder->second.environment) {
+    for (const std::string& word : checks_.RecipeWords(settings)) {
+      command->argv.push_back(word);
+    }
+    const WorkerCommand* const feeder = checks_.feeder(settings.loader);
+    if (feeder == nullptr) return;
+    command->argv.push_back(absl::StrCat("feeder=", feeder->argv[0]));
+    command->argv.push_back(absl::StrCat("feeder_script=", feeder->argv[1]));
+    for (const auto& variable : feeder->environment) {
       command->environment.insert(variable);
     }
   }
@@ -503,7 +383,7 @@ class TrainMode : public JobMode {
     command->first_device = step.local_rank;
     RankOrder order;
     order.library = job.library();
-    const size_t program = commands_[job.library()].argv.size();
+    const size_t program = checks_.worker(job.library()).argv.size();
     order.words.assign(command->argv.begin() + program, command->argv.end());
     order.words.push_back(absl::StrCat("store=", command->store));
     return leader_->Order(order);
@@ -511,34 +391,50 @@ class TrainMode : public JobMode {
 
   absl::Status WriteMetrics() {
     if (options_.metrics.empty()) return absl::OkStatus();
-    for (auto row = rows_.rbegin(); row != rows_.rend(); ++row) {
-      if (row->status() == "ok") {
-        return WriteFileAtomically(options_.metrics, MetricsJson(*row));
+    const auto last =
+        std::find_if(rows_.rbegin(), rows_.rend(),
+                     [](const Row& row) { return row.status() == "ok"; });
+    if (last == rows_.rend()) {
+      return absl::AbortedError(absl::StrCat(
+          options_.metrics, ": not written, because no training is ok"));
+    }
+    // Of several attempts at a run, the cleanest counts.
+    std::map<int, const Row*> cleanest;
+    for (const Row& row : rows_) {
+      if (row.job_id() != last->job_id()) continue;
+      const Row*& best = cleanest[row.run_index()];
+      if (best == nullptr || AttemptRank(row) <= AttemptRank(*best)) {
+        best = &row;
       }
     }
-    return absl::AbortedError(absl::StrCat(
-        options_.metrics, ": not written, because no training is ok"));
+    std::vector<Row> runs;
+    for (const auto& [run, row] : cleanest) {
+      if (row->status() != "ok") {
+        return absl::AbortedError(
+            absl::StrCat(options_.metrics, ": not written, because run ", run,
+                         " is ", row->status(), ": ", row->reason()));
+      }
+      runs.push_back(*row);
+    }
+    return WriteFileAtomically(options_.metrics, MetricsJson(runs));
   }
 
   const TrainRunOptions& options_;
+  // Of a training of this run.
+  const int most_processes_;
   const absl::optional<SlurmStep> step_;
-  const std::map<std::string, std::string> folders_;
-  // How to reach the stores among them, by address.
-  std::map<std::string, std::map<std::string, std::string>> stores_;
-  // Interpreter of subjects.
-  const std::string python_;
-  std::map<std::string, WorkerCommand> commands_;
+  TrainChecks checks_;
   // Measured rates by RatesKey.
   std::map<std::string, TrainDevicePeak> peaks_;
   // Trainings so far, by library and number of processes. The one with a single
   // process that others are compared with leaves its traces to them.
   std::map<std::pair<std::string, int>, int> trials_;
-  // Programs of loaders that are not ours.
-  std::map<std::string, WorkerCommand> feeders_;
   std::function<void(const std::string&, int64_t, int64_t)> progress_;
   std::unique_ptr<RankLeader> leader_;
   // Why rank 0 cannot reach another rank, which ends the run.
   absl::Status lost_ranks_;
+  // The GPU of the last training.
+  std::string gpu_;
   // The largest batch of the job that fits.
   std::string fits_ = kNoneFits;
   std::vector<Row> rows_;
@@ -602,54 +498,10 @@ absl::StatusOr<ExitCode> FollowTrain(const RunOptions& options,
   }
 }
 
-// Whether a file can be created under the name that a flag gives.
-absl::Status CheckWritable(const std::string& flag, const std::string& path) {
-  if (path.empty()) return absl::OkStatus();
-  const absl::Status status = IsFolder(path)
-                                  ? absl::InvalidArgumentError(absl::StrCat(
-                                        path, ": is a folder; name a file"))
-                                  : NewFile::Create(path).status();
-  if (status.ok()) return status;
-  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", status.message()));
-}
-
-absl::Status CheckOptions(const TrainRunOptions& options) {
-  RETURN_IF_ERROR(CheckWritable("--checkpoint", options.checkpoint));
-  RETURN_IF_ERROR(CheckWritable("--metrics", options.metrics));
-  const TrainProfile& profile = options.profile;
-  if (!profile.form.empty()) {
-    RETURN_IF_ERROR(CheckChoice("--profile", profile.form, {"trace", "tb"}));
-  }
-  if (profile.wait < 0 || profile.warmup < 0 || profile.active < 1 ||
-      profile.repeat < 1) {
-    return absl::InvalidArgumentError(
-        "--profile_active and --profile_repeat must be at least 1, "
-        "--profile_wait and --profile_warmup at least 0");
-  }
-  const RunLimits& limits = options.run.limits;
-  if (limits.retries < 0 || !(limits.hang_s > 0) || options.peak_tflops < 0 ||
-      options.checkpoint_every < 0 || options.validate_every < 0) {
-    return absl::InvalidArgumentError(
-        "--retries, --peak_tflops, --checkpoint_every and --validate_every "
-        "must "
-        "be at least 0, --timeout above 0");
-  }
-  if ((options.validate_every > 0) == options.validation_dataset.empty()) {
-    return absl::InvalidArgumentError(
-        "--validate_every says when and --validation_dataset on which images; "
-        "use both or neither");
-  }
-  for (const std::string& status : options.run.fail_on) {
-    RETURN_IF_ERROR(CheckChoice("--fail_on", status,
-                                {"failed", "crashed", "timeout", "oom"}));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options) {
-  RETURN_IF_ERROR(CheckOptions(options));
+  RETURN_IF_ERROR(CheckTrainOptions(options));
   ASSIGN_OR_RETURN(const absl::optional<SlurmStep> step, ThisSlurmStep());
   ASSIGN_OR_RETURN(TrainJobs jobs, LoadTrainJobs(options.source, step));
   if (step.has_value() && step->rank > 0) {
@@ -667,8 +519,11 @@ absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options) {
       job.add_run_indexes(0);
     }
   }
+  int most_processes = 1;
+  RETURN_IF_ERROR(CheckCheckpoints(options, jobs.list.jobs, &most_processes));
   const auto mode = std::make_shared<TrainMode>(
-      options, step, jobs.folders, jobs.list.config.selection().python());
+      options, step, jobs.folders, jobs.list.config.selection().python(),
+      most_processes);
   run.list = std::move(jobs.list);
   run.modes = {mode};
   ASSIGN_OR_RETURN(const ExitCode code, RunJobs(run));

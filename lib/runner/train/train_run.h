@@ -29,6 +29,13 @@ struct TrainRunOptions {
   // may be silent for `limits.hang_s`.
   RunOptions run;
   TrainSource source;
+  // Number of the GPU, or of the first one of several processes.
+  int device_index = 0;
+  // `limits.hang_s` is what the user named, not the default.
+  bool timeout_given = false;
+  // SETTING=VALUE, separated by commas: the rows that a table of speed-ups is
+  // relative to. Empty means that there is none.
+  std::string relative_to;
   // Dense peak of the device in TFLOP/s. 0 means from the registry, or
   // measured.
   double peak_tflops = 0;

@@ -4,11 +4,14 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/draw/text.h"
+#include "lib/stats/quantiles.h"
 
 namespace feedrate {
 namespace {
@@ -70,9 +73,16 @@ std::string PeaksText(const std::vector<const Row*>& rows) {
   for (const Row* row : rows) {
     const Train& train = row->train();
     if (!train.has_peak_tflops()) continue;
-    peaks[absl::StrCat(train.precision(), " on ", row->device())] =
-        absl::StrCat(SignificantText(train.peak_tflops(), 3), " TFLOP/s (",
-                     train.peak_source(), ")");
+    std::string& peak =
+        peaks[absl::StrCat(train.precision(), " on ", row->device())];
+    peak = absl::StrCat(SignificantText(train.peak_tflops(), 3), " TFLOP/s (",
+                        train.peak_source());
+    if (train.has_peak_samples_per_sec()) {
+      absl::StrAppend(&peak, ", at most ",
+                      SignificantText(train.peak_samples_per_sec(), 4),
+                      " samples/s of ", train.model());
+    }
+    peak += ")";
   }
   std::string text;
   for (const auto& [device, peak] : peaks) {
@@ -180,6 +190,12 @@ std::string TrainTable(const std::vector<Row>& rows) {
                ? PercentText(r.train().mfu_exact() / r.train().attainable_mfu())
                : "–";
   });
+  add("loss", Align::kRight,
+      [](const Row& r) { return SignificantText(r.train().last_loss(), 4); });
+  add("grad norm", Align::kRight, [](const Row& r) {
+    return r.train().has_grad_norm() ? SignificantText(r.train().grad_norm(), 3)
+                                     : "–";
+  });
   std::vector<std::string> header;
   std::vector<Align> align;
   for (const Column& column : columns) {
@@ -219,6 +235,150 @@ std::string LoaderTable(const std::vector<Row>& rows) {
              ? ""
              : absl::StrCat("Training from files, mean of its steps\n",
                             table.ToText());
+}
+
+namespace {
+
+using Fields = std::map<std::string, std::string>;
+
+// What may differ between two trainings.
+Fields FieldsOf(const Row& row) {
+  const Train& train = row.train();
+  Fields fields(row.settings().begin(), row.settings().end());
+  fields["library"] = row.library();
+  fields["device"] = row.device();
+  fields["scope"] = row.scope();
+  fields["batch_size"] = absl::StrCat(row.batch_size());
+  fields["model"] = train.model();
+  fields["precision"] = train.precision();
+  fields["engine"] = train.engine();
+  fields["loader"] = train.loader();
+  fields["world_size"] = absl::StrCat(train.world_size());
+  fields["graphs"] = train.graphs() ? "1" : "0";
+  return fields;
+}
+
+// The runs of one job.
+struct Rung {
+  const Row* row;
+  Fields fields;
+  std::vector<double> rates;
+
+  double rate() const {
+    std::vector<double> sorted = rates;
+    std::sort(sorted.begin(), sorted.end());
+    return SortedQuantile(sorted, 0.5);
+  }
+};
+
+std::vector<Rung> RungsOf(const std::vector<Row>& rows) {
+  std::vector<Rung> rungs;
+  std::map<std::string, size_t> numbers;
+  for (const Row* row : OkRows(rows)) {
+    const auto [found, is_new] = numbers.emplace(row->job_id(), rungs.size());
+    if (is_new) rungs.push_back({row, FieldsOf(*row), {}});
+    rungs[found->second].rates.push_back(row->train().samples_per_sec_mean());
+  }
+  return rungs;
+}
+
+std::string ValueOf(const Fields& fields, const std::string& name) {
+  const auto found = fields.find(name);
+  return found == fields.end() ? "" : found->second;
+}
+
+// Fields that are not the same in all of them.
+std::vector<std::string> Varying(const std::vector<Rung>& rungs) {
+  std::map<std::string, bool> names;
+  for (const Rung& rung : rungs) {
+    for (const auto& [name, value] : rung.fields) {
+      names[name] |= ValueOf(rungs[0].fields, name) != value;
+    }
+  }
+  // A setting that only the first one has.
+  for (auto& [name, varies] : names) {
+    for (const Rung& rung : rungs) {
+      varies |= ValueOf(rung.fields, name) != ValueOf(rungs[0].fields, name);
+    }
+  }
+  std::vector<std::string> varying;
+  for (const auto& [name, varies] : names) {
+    if (varies) varying.push_back(name);
+  }
+  return varying;
+}
+
+// The rung with all of `wanted` that has the most in common with `rung`. Null
+// if none has them.
+const Rung* ReferenceOf(const Rung& rung, const std::vector<Rung>& rungs,
+                        const Fields& wanted) {
+  const Rung* best = nullptr;
+  size_t most = 0;
+  for (const Rung& other : rungs) {
+    const auto has = [&other](const auto& field) {
+      return ValueOf(other.fields, field.first) == field.second;
+    };
+    if (!std::all_of(wanted.begin(), wanted.end(), has)) continue;
+    size_t same = 1;
+    for (const auto& [name, value] : rung.fields) {
+      same += ValueOf(other.fields, name) == value ? 1 : 0;
+    }
+    if (same > most) best = &other;
+    most = std::max(most, same);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string LadderTable(const std::vector<Row>& rows,
+                        const std::string& relative_to) {
+  const std::vector<Rung> rungs = RungsOf(rows);
+  if (rungs.empty()) return "";
+  Fields wanted;
+  for (const absl::string_view pair :
+       absl::StrSplit(relative_to, ',', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> field =
+        absl::StrSplit(pair, absl::MaxSplits('=', 1));
+    wanted.insert(field);
+  }
+  if (ReferenceOf(rungs[0], rungs, wanted) == nullptr) {
+    return absl::StrCat("--relative_to: no training that is ok has ",
+                        relative_to, "\n");
+  }
+  const std::vector<std::string> varying = Varying(rungs);
+  std::vector<std::string> header = varying;
+  std::vector<Align> align(varying.size(), Align::kLeft);
+  for (const char* name :
+       {"samples/s", "speed-up", "over the last", "MFU", "peak memory"}) {
+    header.push_back(name);
+    align.push_back(Align::kRight);
+  }
+  Table table(header, align);
+  double last = 0;
+  for (const Rung& rung : rungs) {
+    std::vector<std::string> cells;
+    for (const std::string& name : varying) {
+      cells.push_back(ValueOf(rung.fields, name));
+    }
+    const Rung* const reference = ReferenceOf(rung, rungs, wanted);
+    const Train& train = rung.row->train();
+    cells.push_back(SignificantText(rung.rate(), 4));
+    cells.push_back(
+        absl::StrCat(SignificantText(rung.rate() / reference->rate(), 3), "x"));
+    cells.push_back(
+        last > 0 ? absl::StrCat(SignificantText(rung.rate() / last, 3), "x")
+                 : "");
+    cells.push_back(train.has_mfu_exact() ? PercentText(train.mfu_exact())
+                                          : "–");
+    cells.push_back(absl::StrFormat(
+        "%.2f GiB",
+        static_cast<double>(train.memory_peak_bytes()) / (1 << 30)));
+    last = rung.rate();
+    table.AddRow(cells);
+  }
+  return absl::StrCat("Speed-ups over ", relative_to, ", medians of runs\n",
+                      table.ToText());
 }
 
 std::string ValidationTable(const std::vector<Row>& rows) {

@@ -19,6 +19,13 @@ std::string TrainTable(const std::vector<Row>& rows);
 // rows.
 std::string LoaderTable(const std::vector<Row>& rows);
 
+// A line per job with its speed-up, by the median of its runs, over the job
+// with the settings of `relative_to` (`precision=fp32,engine=eager`) that is
+// like it otherwise, and over the line before. One line that says what is wrong
+// if there is no such job.
+std::string LadderTable(const std::vector<Row>& rows,
+                        const std::string& relative_to);
+
 // Results on the validation data by step. Empty without.
 std::string ValidationTable(const std::vector<Row>& rows);
 

@@ -96,6 +96,32 @@ TEST(TrainTableTest, WhatDiffersHasAColumn) {
   EXPECT_EQ(TrainTable({failed}), "");
 }
 
+TEST(LadderTableTest, SpeedUpsAreRelativeToASetting) {
+  Row slow = SlowStep();
+  slow.set_job_id("slow");
+  slow.mutable_train()->set_samples_per_sec_mean(100);
+  slow.mutable_train()->set_engine("eager");
+  Row half = slow;
+  half.set_job_id("half");
+  half.mutable_train()->set_precision("bf16");
+  half.mutable_train()->set_samples_per_sec_mean(200);
+  Row fused = half;
+  fused.set_job_id("fused");
+  fused.mutable_train()->set_engine("fused");
+  fused.mutable_train()->set_samples_per_sec_mean(500);
+  Row again = fused;
+  again.set_run_index(1);
+  again.mutable_train()->set_samples_per_sec_mean(700);
+  const std::string table =
+      LadderTable({slow, half, fused, again}, "precision=fp32");
+  EXPECT_THAT(table, HasSubstr("engine  precision  samples/s  speed-up"));
+  EXPECT_THAT(table, HasSubstr("1.00x"));
+  EXPECT_THAT(table, HasSubstr("2.00x          2.00x"));
+  EXPECT_THAT(table, HasSubstr("6.00x          3.00x"));
+  EXPECT_THAT(LadderTable({slow, half}, "precision=fp16"),
+              HasSubstr("no training that is ok has precision=fp16"));
+}
+
 TEST(LoaderTableTest, HasLoaderStorageAndSkippedFiles) {
   Row row = SlowStep();
   EXPECT_EQ(LoaderTable({row}), "");

@@ -68,7 +68,9 @@ class TrainWorkerTest(unittest.TestCase):
             self.assertEqual(result["traces"], [file])
             events = json.loads(pathlib.Path(file).read_text())["traceEvents"]
             tb = result_of(
-                "profile=tb", f"profile_prefix={folder}/tb", "profile_repeat=2"
+                "profile=tb",
+                f"profile_prefix={folder}/new/tb",
+                "profile_repeat=2",
             )
             self.assertEqual(
                 [pathlib.Path(name).name for name in tb["traces"]],
@@ -169,6 +171,45 @@ class TrainWorkerTest(unittest.TestCase):
                 (last,) = run(f"subject=mine:{name}", PYTHONPATH=folder)[-1:]
                 self.assertIn(words, last["error"])
                 self.assertEqual(last["kind"], "failed")
+
+    def test_what_diverged_is_no_result(self):
+        last = run(
+            "batch_size=2",
+            "warmup=1",
+            "steps=5",
+            "rates=0",
+            "model=byte_lm_tiny",
+            "learning_rate=1e30",
+        )[-1]
+        self.assertEqual(last["kind"], "diverged", last)
+        self.assertRegex(
+            last["error"], r"^the (loss|gradient norm) of step [23] is "
+        )
+        # A user's model too, whatever its loss is: no number is 0.
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "blows_up.py").write_text(
+                "import torch\n"
+                "class Loss:\n"
+                "    calls = 0\n"
+                "    def __call__(self, output, target):\n"
+                "        self.calls += 1\n"
+                "        factor = float('inf') if self.calls == 5 else 1.0\n"
+                "        return (output - target).square().mean() * factor\n"
+                "def build(batch_size, device, seed):\n"
+                "    batch = torch.ones(batch_size, 4), torch.zeros(batch_size, 1)\n"
+                "    return torch.nn.Linear(4, 1), Loss(), batch\n"
+            )
+            last = run(
+                "subject=blows_up:build",
+                "batch_size=2",
+                "warmup=2",
+                "steps=4",
+                "rates=0",
+                PYTHONPATH=folder,
+            )[-1]
+        self.assertEqual(last["kind"], "diverged", last)
+        # One call counted operations before.
+        self.assertIn("the loss of step 4 is infinite", last["error"])
 
     def test_what_it_cannot_do_is_an_error(self):
         for words in (
