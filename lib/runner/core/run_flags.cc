@@ -10,6 +10,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/override_flags.h"
+#include "lib/records/attempts.h"
 
 DEFINE_string(config, "", "FILE: run config to take the jobs from");
 DEFINE_string(jobs, "-",
