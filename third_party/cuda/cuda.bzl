@@ -33,7 +33,9 @@ NEEDS_CUDA = select({
     "//conditions:default": ["//third_party/cuda:built_with_config_cuda"],
 })
 
-def _arch_flags():
+def _arch_flags(only):
+    if only:
+        return ["-gencode=arch=compute_{0},code=sm_{0}".format(only)]
     return [
         "-gencode=arch=compute_{0},code=sm_{0}".format(arch)
         for arch in _MACHINE_CODE
@@ -78,7 +80,7 @@ def _cuda_archive_impl(ctx):
         ctx.files.hdrs,
         transitive = [info.headers for info in infos],
     )
-    flags = _arch_flags() + [
+    flags = _arch_flags(ctx.attr.arch) + [
         "-std=c++17",
         "-O3",
         "-ccbin=" + HOST_COMPILER,
@@ -104,6 +106,7 @@ def _cuda_archive_impl(ctx):
 _cuda_archive = rule(
     implementation = _cuda_archive_impl,
     attrs = {
+        "arch": attr.string(),
         "deps": attr.label_list(providers = [CcInfo]),
         "hdrs": attr.label_list(allow_files = True),
         "nvccopts": attr.string_list(),
@@ -117,6 +120,7 @@ def cuda_library(
         hdrs = [],
         deps = [],
         nvccopts = [],
+        arch = "",
         visibility = None):
     """A cc_library whose sources are compiled by nvcc.
 
@@ -127,12 +131,15 @@ def cuda_library(
         there is.
       deps: C++ libraries that the kernels or the headers include.
       nvccopts: more flags for nvcc.
+      arch: the only GPU that the kernels are for, such as "90a". Callers check
+        the device before they start one.
       visibility: of the cc_library.
     """
     _cuda_archive(
         name = name + "_archive",
         srcs = srcs,
         hdrs = hdrs,
+        arch = arch,
         nvccopts = nvccopts,
         # Reached through the select below, never by a wildcard.
         tags = ["manual"],

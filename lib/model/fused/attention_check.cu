@@ -54,26 +54,6 @@ void CheckHeads(const QkNormRope& a, const std::vector<double>& rotated_q,
   Hold("  K, normed and rotated", k.Read(), rotated_k, kRounded);
 }
 
-// Median of 20 calls, in microseconds, after three.
-double Microseconds(const std::function<void()>& call) {
-  std::vector<float> times;
-  cudaEvent_t start, end;
-  cudaEventCreate(&start);
-  cudaEventCreate(&end);
-  for (int i = -3; i < 20; ++i) {
-    cudaEventRecord(start);
-    call();
-    cudaEventRecord(end);
-    cudaEventSynchronize(end);
-    float ms = 0;
-    cudaEventElapsedTime(&ms, start, end);
-    if (i >= 0) times.push_back(ms * 1e3f);
-  }
-  Check("a timed kernel");
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
-
 }  // namespace
 
 void CheckAttention(const AttentionSizes& z) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct AttentionSizes {
 // In attention_check.cu.
 void CheckAttention(const AttentionSizes& z);
 void TimeAttention(const AttentionSizes& z);
+
+// In hopper_check.cu: products of rows x width and width x hidden.
+void CheckHopperProducts(int64_t rows, int64_t width, int64_t hidden);
+void TimeHopperProducts(int64_t rows, int64_t width, int64_t hidden);
 
 // How many checks failed.
 inline int failures = 0;
@@ -86,6 +91,26 @@ inline void Hold(const char* what, const std::vector<double>& got,
   failures += !good;
   std::printf("%-44s error %.2e, bar %.0e%s\n", what, relative, bar,
               good ? "" : "  <-- WRONG");
+}
+
+// Median of 20 calls, in microseconds, after three.
+inline double Microseconds(const std::function<void()>& call) {
+  std::vector<float> times;
+  cudaEvent_t start, end;
+  cudaEventCreate(&start);
+  cudaEventCreate(&end);
+  for (int i = -3; i < 20; ++i) {
+    cudaEventRecord(start);
+    call();
+    cudaEventRecord(end);
+    cudaEventSynchronize(end);
+    float ms = 0;
+    cudaEventElapsedTime(&ms, start, end);
+    if (i >= 0) times.push_back(ms * 1e3f);
+  }
+  Check("a timed kernel");
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
 }
 
 // Bars: one rounding to bf16 is 2^-9 at most; sums in fp32 are far more exact.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/model/fused/engine_parts.h"
+#include "lib/model/fused/hopper_products.h"
 
 namespace feedrate {
 
@@ -89,13 +90,26 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
   norm.rstd = Floats(block.middle_rstd);
   fused::RunAddNorm(norm, s);
 
-  product = {};
-  product.a = block.middle_normed.data_ptr();
-  product.b = block.up.rounded;
-  product.bias = block.up_bias.rounded;
-  product.before = block.hidden.data_ptr();
-  product.out = block.activated.data_ptr();
-  block.layers->up->forward.Run(product, s);
+  if (gelu_inside_) {
+    fused::UpProduct up;
+    up.x = Half(block.middle_normed);
+    up.weight = block.up.rounded;
+    up.bias = block.up_bias.rounded;
+    up.activated = Half(block.activated);
+    up.slope = static_cast<__half*>(block.hidden.data_ptr());
+    up.rows = block.rows;
+    up.width = spec_.width;
+    up.hidden = spec_.mlp_width();
+    fused::RunUpProduct(up, s);
+  } else {
+    product = {};
+    product.a = block.middle_normed.data_ptr();
+    product.b = block.up.rounded;
+    product.bias = block.up_bias.rounded;
+    product.before = block.hidden.data_ptr();
+    product.out = block.activated.data_ptr();
+    block.layers->up->forward.Run(product, s);
+  }
 
   product = {};
   product.a = block.activated.data_ptr();
@@ -302,14 +316,29 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
 
   // MLP.
   BlockLayers& layers = *block.layers;
-  product.a = branch_gradient_.data_ptr();
-  product.b = block.down.rounded;
-  product.out = wide_gradient_.data_ptr();
-  layers.down->input_gradient.Run(product, s);
-  fused::GeluBackward(Half(block.hidden), Half(wide_gradient_),
-                      is_text_ ? Half(block.activated) : nullptr,
-                      block.up_bias.gradient, Floats(partial_), block.rows,
-                      spec_.mlp_width(), accumulate, s);
+  if (gelu_inside_) {
+    fused::DownGradient down;
+    down.dy = Half(branch_gradient_);
+    down.weight = block.down.rounded;
+    down.slope = static_cast<const __half*>(block.hidden.data_ptr());
+    down.gradient = Half(wide_gradient_);
+    down.dbias = block.up_bias.gradient;
+    down.partial = Floats(partial_);
+    down.rows = block.rows;
+    down.width = spec_.width;
+    down.hidden = spec_.mlp_width();
+    down.accumulate = accumulate;
+    fused::RunDownGradient(down, s);
+  } else {
+    product.a = branch_gradient_.data_ptr();
+    product.b = block.down.rounded;
+    product.out = wide_gradient_.data_ptr();
+    layers.down->input_gradient.Run(product, s);
+    fused::GeluBackward(Half(block.hidden), Half(wide_gradient_),
+                        is_text_ ? Half(block.activated) : nullptr,
+                        block.up_bias.gradient, Floats(partial_), block.rows,
+                        spec_.mlp_width(), accumulate, s);
+  }
   weight_gradient(layers.down.get(), branch_gradient_, block.activated,
                   block.down);
   weight_gradient(layers.up.get(), wide_gradient_, block.middle_normed,

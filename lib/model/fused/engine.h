@@ -115,6 +115,8 @@ class FusedEngine : public StepEngine, public Optimizer {
   const bool is_text_;
   // Tokens that the head looks at: all in a text, the class token in an image.
   const int64_t head_rows_;
+  // GELU and its gradient are inside the products of the MLP.
+  const bool gelu_inside_;
   std::map<std::string, Weight> weights_;
   std::vector<std::string> names_;
   at::Tensor values_, gradients_, first_, second_, rounded_;

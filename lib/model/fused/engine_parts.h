@@ -38,6 +38,9 @@ struct FusedEngine::Layer {
                         workspace.data_ptr(), kWorkspaceBytes) {}
 
   fused::TunedProduct forward, input_gradient, weight_gradient;
+  // A kernel of ours computes these instead.
+  bool own_forward = false;
+  bool own_input_gradient = false;
 };
 
 // The products of a block after attention, for a number of rows.
@@ -62,6 +65,7 @@ struct FusedEngine::Block {
   at::Tensor mixed, log_sum;
   // Only the attention of text uses these, and q and k.
   at::Tensor random_seed, random_offset;
+  // `hidden` is what GELU got or, with gelu_inside_, its slopes.
   at::Tensor attention_out, hidden, activated, mlp_out;
   Weight attention_norm, qkv_w, q_norm, k_norm, projection, attention_scale;
   Weight mlp_norm, up, up_bias, down, down_bias, mlp_scale;

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "lib/model/fused/engine_parts.h"
+#include "lib/model/fused/hopper_products.h"
 #include "lib/model/torch/parts.h"
 
 namespace feedrate {
@@ -34,7 +35,10 @@ FusedEngine::FusedEngine(const ModelSpec& spec,
       checkpointing_(checkpointing),
       rows_(batch * spec.tokens()),
       is_text_(spec.kind == ModelKind::kByteLm),
-      head_rows_(is_text_ ? rows_ : batch) {
+      head_rows_(is_text_ ? rows_ : batch),
+      // The backward pass of text needs GELU's output again.
+      gelu_inside_(!is_text_ &&
+                   fused::HasHopperProducts(spec.width, spec.mlp_width())) {
   const std::string refusal = FusedEngineRefusal(spec);
   if (!refusal.empty()) {
     throw std::runtime_error("the fused engine cannot train " + spec.name +
@@ -200,8 +204,9 @@ void FusedEngine::AllocateActivations() {
   logits_ = FloatBuffer({head_rows_, spec_.outputs()});
   logits_gradient_ = Bf16Buffer({head_rows_, spec_.outputs()});
   row_loss_ = FloatBuffer({head_rows_});
-  partial_ = FloatBuffer(
-      {std::max<int64_t>(fused::PartialFloats(width), 128 * spec_.outputs())});
+  partial_ =
+      FloatBuffer({std::max({fused::PartialFloats(width), 128 * spec_.outputs(),
+                             fused::HopperPartialFloats(rows_, hidden)})});
   workspace_ = at::empty({static_cast<int64_t>(kWorkspaceBytes)},
                          values_.options().dtype(at::kByte));
 }
@@ -224,6 +229,8 @@ void FusedEngine::MakeProducts() {
           make(Product::kForwardGelu, back, count, width, hidden, false);
       layers.down =
           make(Product::kForwardBias, back, count, hidden, width, false);
+      layers.up->own_forward = gelu_inside_;
+      layers.down->own_input_gradient = gelu_inside_;
     }
     block.layers = &layers;
   }
@@ -259,13 +266,13 @@ void FusedEngine::Tune() {
     p.bias = bias;
     p.before = wide_gradient_.data_ptr();
     p.out = out.data_ptr();
-    layer->forward.Tune(p, s, &known);
+    if (!layer->own_forward) layer->forward.Tune(p, s, &known);
     p = {};
     p.a = dy.data_ptr();
     p.b = x.data_ptr();
     p.out = weight.gradient;
     layer->weight_gradient.Tune(p, s, &known);
-    if (!dx.defined()) return;
+    if (!dx.defined() || layer->own_input_gradient) return;
     p.b = weight.rounded;
     p.out = dx.data_ptr();
     layer->input_gradient.Tune(p, s, &known);
@@ -274,7 +281,7 @@ void FusedEngine::Tune() {
        normed_gradient_);
   for (const Block* b : {&blocks_.front(), &blocks_.back()}) {
     BlockLayers& layers = *b->layers;
-    if (layers.up->forward.seconds() > 0) continue;
+    if (layers.up->weight_gradient.seconds() > 0) continue;
     tune(layers.projection.get(), block.normed, b->projection, nullptr,
          b->attention_out, branch_gradient_, attention_gradient_);
     tune(layers.up.get(), b->middle_normed, b->up, b->up_bias.rounded,
@@ -363,6 +370,7 @@ std::string FusedEngine::Method() const {
                       : at::globalContext().deterministicAlgorithms()
                           ? "torch's flash attention"
                           : "cuDNN") +
+                     (gelu_inside_ ? "; GELU in products of feedrate" : "") +
                      "; " + optimizer_.name + " in one launch; cuBLASLt " +
                      std::to_string(cublasLtGetVersion()) + ", algorithms";
   const char* separator = " ";

@@ -435,19 +435,6 @@ __device__ __forceinline__ void StoreEight(Bf16* p, const Eight& v) {
   *reinterpret_cast<uint4*>(p) = *reinterpret_cast<const uint4*>(values);
 }
 
-// GELU in the tanh form, which cuBLASLt computes, and its slope. GELU itself
-// differs from the exact one by at most 5e-4, its slope by at most 1e-3.
-struct Gelu {
-  __device__ explicit Gelu(float x) {
-    constexpr float kA = 0.7978845608f, kB = 0.0356774081f;
-    const float square = x * x;
-    float t;
-    asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(x * fmaf(kB, square, kA)));
-    value = 0.5f * x * (1 + t);
-    slope = 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * fmaf(3 * kB, square, kA);
-  }
-  float value, slope;
-};
 __device__ __forceinline__ float4 GeluSlope4(float4 x) {
   return make_float4(Gelu(x.x).slope, Gelu(x.y).slope, Gelu(x.z).slope,
                      Gelu(x.w).slope);

@@ -1,6 +1,6 @@
 // Holds the kernels of the fused engine against double precision on the host,
-// for odd sizes, and times attention beside the limit of the memory. Needs a
-// GPU; `gpu_train.sh kernels` of dev/gpu_bundle.sh runs it.
+// for odd sizes, and times attention and products beside the limit of the
+// memory. Needs a GPU; `gpu_train.sh kernels` of dev/gpu_bundle.sh runs it.
 //
 //   kernels_check [BATCH [HEADS [TOKENS]]]   sizes that are timed: 256 6 201
 #include "lib/model/fused/check_support.cuh"
@@ -366,9 +366,15 @@ int main(int argc, char** argv) {
   feedrate::fused::CheckLoss(7, 257, false);
   feedrate::fused::CheckOptimizer(false);
   feedrate::fused::CheckOptimizer(true);
+  // One tile; rows that do not fill a tile; more tiles than blocks.
+  feedrate::fused::CheckHopperProducts(128, 384, 128);
+  feedrate::fused::CheckHopperProducts(300, 384, 640);
+  feedrate::fused::CheckHopperProducts(9001, 384, 1536);
   const int64_t tokens = argument(3, 201);
   feedrate::fused::TimeAttention(
       {argument(1, 256), argument(2, 6), tokens, tokens});
+  feedrate::fused::TimeHopperProducts(
+      argument(1, 256) * tokens, argument(2, 6) * 64, argument(2, 6) * 256);
   std::printf("%d wrong\n", feedrate::fused::failures);
   return feedrate::fused::failures > 0 ? 1 : 0;
 }

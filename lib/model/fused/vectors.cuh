@@ -87,6 +87,21 @@ __device__ __forceinline__ float4 operator-(float4 a, float4 b) {
 }
 __device__ __forceinline__ float Sum(float4 a) { return a.x + a.y + a.z + a.w; }
 
+// GELU in the tanh form, which cuBLASLt computes, and its slope. GELU itself
+// differs from the exact one by at most 5e-4, its slope by at most 1e-3.
+struct Gelu {
+  __device__ explicit Gelu(float x) {
+    constexpr float kA = 0.7978845608f, kB = 0.0356774081f;
+    const float square = x * x;
+    float t;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(x * fmaf(kB, square, kA)));
+    const float share = fmaf(0.5f, t, 0.5f);
+    value = x * share;
+    slope = fmaf(x * fmaf(1.5f * kB, square, 0.5f * kA), fmaf(-t, t, 1), share);
+  }
+  float value, slope;
+};
+
 constexpr int kHead = 64;
 constexpr int kHalf = kHead / 2;
 // Lanes per head: each has four values of either half.

@@ -1,0 +1,161 @@
+// Hopper's tensor cores and copy engine: barriers in shared memory, tiles that
+// the copy engine moves, and products of a warp group (wgmma). For kernels
+// compiled for sm_90a only.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_bf16.h>
+
+#include <cstdint>
+
+namespace feedrate {
+namespace fused {
+namespace hopper {
+
+// A tile in shared memory has rows of 128 bytes, whose eight groups of 16 bytes
+// lie at place group ^ (row % 8): what the copy engine calls a swizzle of 128
+// bytes. Tiles begin at multiples of 1,024 bytes.
+constexpr int kTileRowBytes = 128;
+constexpr int kTileAlignment = 1024;
+
+__device__ __forceinline__ uint32_t SharedPlace(const void* p) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+// Threads, and bytes that the copy engine brings, arrive at a barrier; it then
+// enters its next phase. The first phase is 0.
+__device__ __forceinline__ void InitBarrier(uint64_t* barrier, int arrivals) {
+  asm volatile(
+      "mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(SharedPlace(barrier)),
+      "r"(arrivals));
+}
+__device__ __forceinline__ void Arrive(uint64_t* barrier) {
+  asm volatile(
+      "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SharedPlace(barrier))
+      : "memory");
+}
+__device__ __forceinline__ void ArriveExpecting(uint64_t* barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                   SharedPlace(barrier)),
+               "r"(bytes)
+               : "memory");
+}
+// Until the phase of this parity is over. A new barrier has phase 1 behind it.
+__device__ __forceinline__ void Wait(uint64_t* barrier, int parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred over;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
+      "@!over bra again;\n"
+      "}\n" ::"r"(SharedPlace(barrier)),
+      "r"(parity)
+      : "memory");
+}
+
+// What was written to shared memory before is seen by the copy engine after the
+// next barrier.
+__device__ __forceinline__ void FenceForEngines() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+// The copy engine: the tile at `column`, `row` of a matrix.
+__device__ __forceinline__ void LoadTile(const CUtensorMap& from, char* to,
+                                         uint64_t* barrier, int column,
+                                         int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx"
+      "::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(SharedPlace(to)),
+      "l"(&from), "r"(SharedPlace(barrier)), "r"(column), "r"(row)
+      : "memory");
+}
+// Brings the tile into the second cache.
+__device__ __forceinline__ void PrefetchTile(const CUtensorMap& from,
+                                             int column, int row) {
+  asm volatile(
+      "cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(&from),
+      "r"(column), "r"(row)
+      : "memory");
+}
+__device__ __forceinline__ void SaveTile(const CUtensorMap& to,
+                                         const char* from, int column,
+                                         int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group "
+      "[%0, {%2, %3}], [%1];\n"
+      "cp.async.bulk.commit_group;" ::"l"(&to),
+      "r"(SharedPlace(from)), "r"(column), "r"(row)
+      : "memory");
+}
+// Until all but the last `kLeft` tiles that this thread saves have left shared
+// memory.
+template <int kLeft>
+__device__ __forceinline__ void WaitUntilSaved() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kLeft) : "memory");
+}
+
+// A matrix in shared memory, as wgmma names it: `leading` and `stride` are the
+// bytes from one group of 64 columns, and of eight rows, to the next.
+struct Matrix {
+  __device__ Matrix(const char* first, int leading, int stride)
+      : low(SharedPlace(first) >> 4 | leading >> 4 << 16),
+        // 128 bytes are swizzled.
+        high(stride >> 4 | 1u << 30) {}
+  // From `bytes` after the first on.
+  __device__ uint64_t At(int bytes) const {
+    uint64_t name;
+    asm("mov.b64 %0, {%1, %2};"
+        : "=l"(name)
+        : "r"(low + (bytes >> 4)), "r"(high));
+    return name;
+  }
+  uint32_t low, high;
+};
+
+__device__ __forceinline__ void BeginProducts() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void EndProducts() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+template <int kLeft>
+__device__ __forceinline__ void WaitForProducts() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
+}
+
+// c (+)= a b, 64 x 128 x 16. kTransposed: b is stored by rows of its 16 inner
+// values, else by rows of its 128 columns.
+template <bool kTransposed>
+__device__ __forceinline__ void Multiply64x128(float (&c)[64], uint64_t a,
+                                               uint64_t b, bool add) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.b32 p, %66, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, "
+      "%15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
+      "%28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, "
+      "%41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, "
+      "%54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, p, 1, 1, 0, %67;\n"
+      "}\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
+        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]),
+        "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]),
+        "+f"(c[16]), "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]),
+        "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), "+f"(c[25]),
+        "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]),
+        "+f"(c[31]), "+f"(c[32]), "+f"(c[33]), "+f"(c[34]), "+f"(c[35]),
+        "+f"(c[36]), "+f"(c[37]), "+f"(c[38]), "+f"(c[39]), "+f"(c[40]),
+        "+f"(c[41]), "+f"(c[42]), "+f"(c[43]), "+f"(c[44]), "+f"(c[45]),
+        "+f"(c[46]), "+f"(c[47]), "+f"(c[48]), "+f"(c[49]), "+f"(c[50]),
+        "+f"(c[51]), "+f"(c[52]), "+f"(c[53]), "+f"(c[54]), "+f"(c[55]),
+        "+f"(c[56]), "+f"(c[57]), "+f"(c[58]), "+f"(c[59]), "+f"(c[60]),
+        "+f"(c[61]), "+f"(c[62]), "+f"(c[63])
+      : "l"(a), "l"(b), "r"(static_cast<int>(add)),
+        "n"(static_cast<int>(kTransposed)));
+}
+
+}  // namespace hopper
+}  // namespace fused
+}  // namespace feedrate

@@ -1,0 +1,58 @@
+// Matrix products on Hopper's tensor cores with GELU inside, for the MLP of a
+// block: what they read and write besides the product moves while the tensor
+// cores work on the next tile.
+#pragma once
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "lib/model/fused/kernels.h"
+
+namespace feedrate {
+namespace fused {
+
+// Whether the current device is a Hopper and the products below have this
+// shape.
+bool HasHopperProducts(int64_t width, int64_t hidden);
+
+struct UpProduct {
+  // rows x width.
+  const Bf16* x = nullptr;
+  // hidden x width.
+  const Bf16* weight = nullptr;
+  const Bf16* bias = nullptr;
+  // rows x hidden: GELU of x weight^T + bias, in the tanh form, and its slope,
+  // which is all that the backward pass needs.
+  Bf16* activated = nullptr;
+  __half* slope = nullptr;
+  int64_t rows = 0;
+  int64_t width = 0;
+  int64_t hidden = 0;
+};
+void RunUpProduct(const UpProduct& a, cudaStream_t s);
+
+struct DownGradient {
+  // rows x width.
+  const Bf16* dy = nullptr;
+  // width x hidden.
+  const Bf16* weight = nullptr;
+  // rows x hidden.
+  const __half* slope = nullptr;
+  // rows x hidden: (dy weight) times the slope. The sums of its columns are
+  // added to, or become, dbias.
+  Bf16* gradient = nullptr;
+  float* dbias = nullptr;
+  // HopperPartialFloats(rows, hidden) floats.
+  float* partial = nullptr;
+  int64_t rows = 0;
+  int64_t width = 0;
+  int64_t hidden = 0;
+  bool accumulate = false;
+};
+void RunDownGradient(const DownGradient& a, cudaStream_t s);
+int64_t HopperPartialFloats(int64_t rows, int64_t hidden);
+
+}  // namespace fused
+}  // namespace feedrate
