@@ -11,6 +11,13 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 cd "$REPO_ROOT"
+# Repositories that describe this machine are made again when one of these changes,
+# though Bazel's server has been running since before: third_party/system reads the
+# first, third_party/torch the second.
+FEEDRATE_PACKAGES="$(stat -c %y /var/lib/dpkg/status 2>/dev/null || true)"
+FEEDRATE_LIBTORCH="$(stat -c %y "$FEEDRATE_CACHE/libtorch" \
+  "$FEEDRATE_CACHE/venvs" 2>/dev/null || true)"
+export FEEDRATE_PACKAGES FEEDRATE_LIBTORCH
 command="${1:?usage: bazel.sh COMMAND [ARGUMENT...]}"
 shift
 flags=()

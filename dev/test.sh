@@ -28,6 +28,8 @@ release_checks=(dev/checks/bundle_test.sh dev/checks/ci_workflow_test.sh
   dev/checks/slurm_page_test.sh dev/checks/slurm_test.sh
   dev/checks/slurm_train_test.sh dev/checks/torch_cells_test.sh
   dev/checks/wheel_test.sh)
+# Runs last and alone: it runs all of this file on a bare machine.
+bare=dev/checks/bare_machine_test.sh
 # Tests of Bazel that only --full runs.
 release_tag=release
 # What wildcards leave out because it needs libtorch.
@@ -183,7 +185,7 @@ fi
 {
   # Backwards: those of torch take longest, and the others fit beside them.
   printf '%s\n' dev/checks/*_test.sh | sort -r | while IFS= read -r test; do
-    if [[ "$test" == "$started" ]]; then
+    if [[ "$test" == "$started" || "$test" == "$bare" ]]; then
       continue
     elif [[ -n "$full" ]]; then
       echo "$test $test --full"
@@ -205,4 +207,6 @@ if [[ -n "$full" ]]; then
   echo "fuzz dev/fuzz.sh" >"$work/checks"
   run_checks "$work/checks"
 fi
+echo "$bare $bare ${full:+--full}" >"$work/checks"
+run_checks "$work/checks"
 finish

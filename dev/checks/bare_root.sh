@@ -12,6 +12,13 @@ bare_debian() {
   cp -L /etc/resolv.conf /etc/hosts "$1/etc/"
 }
 
+# reach_as_here ROOT: pip and apt in ROOT reach their servers as they do here.
+reach_as_here() {
+  mkdir -p "$1/etc/ssl/certs"
+  cp -L /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/"
+  if [[ -e /etc/pip.conf ]]; then cp /etc/pip.conf "$1/etc/"; fi
+}
+
 # Inside a chroot there is no way to a mount of one's own.
 mounts=1
 unshare --mount true 2>/dev/null || mounts=""

@@ -52,9 +52,7 @@ address=127.0.24.1
 echo "$address metadata.google.internal" >>"$work/debian/etc/hosts"
 ln -s ../lib/google-cloud-sdk/bin/gcloud "$work/debian/usr/bin/gcloud"
 mkdir "$work/debian/usr/lib/google-cloud-sdk" "$work/machines"
-# pip and apt reach their servers as they do here.
-cp -L /etc/ssl/certs/ca-certificates.crt "$work/debian/etc/ssl/certs/"
-if [[ -e /etc/pip.conf ]]; then cp /etc/pip.conf "$work/debian/etc/"; fi
+reach_as_here "$work/debian"
 # configure HOME: the client's requests go to the servers of this check.
 configure() {
   mkdir -p "$1/.config/gcloud/configurations"

@@ -178,11 +178,12 @@ def _system_libraries_impl(ctx):
 
 system_libraries = repository_rule(
     implementation = _system_libraries_impl,
-    # Asked again at every start of the server: an apt-get install in between
-    # must be seen without a `bazel clean`.
+    # Evaluated again at every start of the server, and when dev/bazel.sh finds
+    # that packages were installed since (FEEDRATE_PACKAGES).
     configure = True,
     environ = [
         "CC",
+        "FEEDRATE_PACKAGES",
         "FEEDRATE_SYSROOT",
         "PATH",
         "PKG_CONFIG_LIBDIR",

@@ -145,6 +145,7 @@ torch_repository = repository_rule(
     implementation = _torch_repository_impl,
     configure = True,
     environ = [
+        "FEEDRATE_LIBTORCH",
         "HOME",
         "PATH",
         "TORCH_ROOT",
