@@ -109,6 +109,7 @@ add_scripts() {
   for name in common demo doctor envs python_env torch; do
     install -m 755 "dev/$name.sh" "$1/libexec/$name.sh"
   done
+  install -m 755 dev/ci_workflow.py "$1/libexec/ci_workflow.py"
 }
 
 # Everything else that belongs into the bundle $1.

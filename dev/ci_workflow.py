@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Writes a GitHub Actions workflow that gates a project's pull requests.
 
-    dev/ci_workflow.py --bundle=URL --command='./bench' --build='make bench'
+    feedrate ci-workflow --bundle=feedrate --command='./bench' \\
+        --build='make bench' --output=.github/workflows/performance.yml
     dev/ci_workflow.py --action           writes action.yml of this repository
-
-    make ci-workflow PROJECT=../theirs FLAGS="--bundle=URL --command=./bench"
 
 Job `duel` builds the base and the head of a pull request side by side and runs
 the command of both alternately. Job `baseline` (--baselines) compares the head
@@ -12,7 +11,7 @@ with results that are stored in the project; started by hand on branch main, it
 stores new ones. Job `eval` (--eval) compares what the models of base and head
 have learned. All annotate the log, write a summary and JUnit, and fail with the
 exit code of compare_baseline, where 4 ("cannot tell") only warns. The programs
-come from a bundle (`make bundle`).
+come from a bundle (`make bundle`), a wheel, or the package index of pip.
 
 The shell of the steps takes everything from variables, so the workflow and the
 action share it, and nothing from a pull request is pasted into a script.
@@ -32,12 +31,25 @@ $sudo apt-get update -qq
 $sudo apt-get install -qq --yes --no-install-recommends $PACKAGES"""
 
 FETCH = """\
-bundle="$RUNNER_TEMP/feedrate.tar.gz"
-curl -fsSL --retry 3 -o "$bundle" "$BUNDLE"
-if [ -n "$SHA256" ]; then echo "$SHA256  $bundle" | sha256sum -c -; fi
-mkdir -p "$RUNNER_TEMP/feedrate"
-tar -C "$RUNNER_TEMP/feedrate" --strip-components=1 -xzf "$bundle"
-echo "$RUNNER_TEMP/feedrate/bin" >>"$GITHUB_PATH\""""
+case "$BUNDLE" in
+  *.tar.gz)
+    bundle="$RUNNER_TEMP/feedrate.tar.gz"
+    curl -fsSL --retry 3 -o "$bundle" "$BUNDLE"
+    if [ -n "$SHA256" ]; then echo "$SHA256  $bundle" | sha256sum -c -; fi
+    mkdir -p "$RUNNER_TEMP/feedrate"
+    tar -C "$RUNNER_TEMP/feedrate" --strip-components=1 -xzf "$bundle"
+    programs="$RUNNER_TEMP/feedrate/bin"
+    ;;
+  *)
+    # A wheel, or what pip finds by this name.
+    python3 -m venv "$RUNNER_TEMP/feedrate"
+    "$RUNNER_TEMP/feedrate/bin/pip" install --quiet \\
+      "$BUNDLE${SHA256:+#sha256=$SHA256}"
+    programs="$("$RUNNER_TEMP/feedrate/bin/python" -c \\
+      'import feedrate; print(feedrate.__path__[0])')/bundle/bin"
+    ;;
+esac
+echo "$programs" >>"$GITHUB_PATH\""""
 
 DUEL = """\
 status=0
@@ -327,7 +339,10 @@ def workflow(args):
 
 
 INPUTS = {
-    "bundle": ("URL of a bundle of feedrate (make bundle)", None),
+    "bundle": (
+        "URL of a bundle or wheel of feedrate, or a name for pip",
+        None,
+    ),
     "sha256": ("checksum of the bundle; empty means it is not checked", ""),
     "a": ("command of the baseline, such as cd base && ./bench", ""),
     "b": ("command of the candidate, which runs alternately with a", ""),
@@ -428,7 +443,7 @@ def main():
         help="benchmark, run in the top folder of a checkout: prints rows or"
         " results of another harness, or is timed",
     )
-    parser.add_argument("--bundle", help="URL of a bundle of feedrate")
+    parser.add_argument("--bundle", help=INPUTS["bundle"][0])
     parser.add_argument("--sha256", default="", help="checksum of the bundle")
     parser.add_argument(
         "--build", default="", help="builds a checkout, in its top folder"

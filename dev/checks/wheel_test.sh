@@ -67,6 +67,17 @@ expect_text doctor "$work/doctor" '^programs  *ok  *15 start' \
   '^worker opencv  *ok' '^worker ffmpeg  *ok' '^worker native  *ok' \
   '^environments  *missing .*pillow' '^environments: feedrate envs'
 
+# A workflow for CI, and its step that gets feedrate, from the wheel alone.
+here feedrate ci-workflow --bundle=any.whl --command=./bench >"$work/workflow"
+expect_text ci-workflow "$work/workflow" 'duel --a='
+here env RUNNER_TEMP="$work/runner" GITHUB_PATH="$work/github_path" SHA256="" \
+  BUNDLE="$(echo "$dist"/feedrate-*"$(uname -m)".whl)" PIP_NO_INDEX=1 \
+  bash -euo pipefail -c "$(cd "$REPO_ROOT/dev" &&
+    python3 -c 'import ci_workflow; print(ci_workflow.FETCH)')" ||
+  fail "a workflow's step does not install the wheel"
+expect_eq "programs of the step" \
+  "$(here "$(cat "$work/github_path")/duel" --version)" "duel $version"
+
 started="$(date +%s)"
 here feedrate demo >"$work/demo" 2>"$work/demo.err" ||
   fail "demo: $(tail -n 5 "$work/demo.err")"
