@@ -37,6 +37,31 @@ std::string FinishHex(Sha256* hash) {
 
 constexpr size_t kMagicBytes = 6;
 
+struct Format {
+  std::string_view magic;
+  const char* name;
+};
+
+// What people pack archives with, besides gzip and zstd.
+constexpr Format kOtherFormats[] = {
+    {"BZh", "bzip2"},
+    {{"\xfd\x37zXZ\0", 6}, "xz"},
+    {"PK\x03\x04", "zip"},
+    {"\x1f\x9d", "compress (.Z)"},
+    {"\x04\x22\x4d\x18", "lz4"},
+    {"\x02\x21\x4c\x18", "lz4"},
+    {"LZIP\x01", "lzip"},
+    {{"\x89LZO\0", 5}, "lzop"},
+    {"7z\xbc\xaf\x27\x1c", "7z"},
+};
+
+// lzma has no magic number: the usual properties, and a dictionary of whole
+// 64 KiB. A plain archive whose first file is "]" has only zeros there.
+bool IsLzma(std::string_view head) {
+  return head.size() >= 5 && head.substr(0, 3) == std::string_view("]\0\0", 3) &&
+         (head[3] != 0 || head[4] != 0);
+}
+
 // The program that unpacks data that starts with `head`; empty for a plain
 // archive. Known formats that are not supported are named instead of being
 // reported as a bad archive.
@@ -48,13 +73,10 @@ Status PackerOf(std::string_view head, const std::string& name,
   packer->clear();
   if (begins("\x1f\x8b")) *packer = "gzip";
   if (begins("\x28\xb5\x2f\xfd")) *packer = "zstd";
-  const char* other = begins("BZh") ? "bzip2"
-                      : begins(std::string_view("\xfd"
-                                                "7zXZ\0",
-                                                6))
-                          ? "xz"
-                      : begins("PK\x03\x04") ? "zip"
-                                             : nullptr;
+  const char* other = IsLzma(head) ? "lzma" : nullptr;
+  for (const Format& format : kOtherFormats) {
+    if (begins(format.magic)) other = format.name;
+  }
   if (other == nullptr) return Status();
   return Failed(name + ": this is " + other +
                 "; want a plain tar, .tar.gz or .tar.zst");

@@ -298,7 +298,7 @@ bool Extensions::Finish(Error* error) {
 
 bool Extensions::FinishPax(Error* error) {
   const char* why = "";
-  pax_.has_xattrs = false;
+  pax_ = PaxFields();  // Of two headers the second counts, as for GNU tar.
   if (!ParsePax(body_, &pax_, &why)) {
     return Fail(Error::Code::kBadPax, why, error);
   }

@@ -63,8 +63,10 @@ void AddFormats(std::vector<TestArchive>* cases) {
   cases->push_back(
       {"pax_path", Builder().Pax("path", deep).File("short", "pax").Finish()});
   cases->push_back({"pax_size_mtime", Builder()
-                                          .Pax("size", "4")
-                                          .Pax("mtime", "1234567890.5")
+                                          .Add('x', "pax", "",
+                                               PaxRecord("size", "4") +
+                                                   PaxRecord("mtime",
+                                                             "1234567890.5"))
                                           .Add(MakeHeader('0', "f", 0), "data")
                                           .Finish()});
   cases->push_back(

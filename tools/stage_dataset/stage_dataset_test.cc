@@ -231,6 +231,29 @@ TEST_F(StageDatasetTest, UnpacksGzipAndZstd) {
   }
 }
 
+TEST_F(StageDatasetTest, NamesFormatsThatItDoesNotRead) {
+  const std::pair<std::string, std::string> kHeads[] = {
+      {std::string("]\0\0\x80\0\xff\xff", 7), "lzma"},
+      {std::string("]\0\0\0\1\xff\xff", 7), "lzma"},
+      {"\x1f\x9d\x90", "compress"},
+      {"\x04\x22\x4d\x18\x64", "lz4"},
+      {"BZh91", "bzip2"},
+      {std::string("\xfd\x37zXZ\0\0", 7), "xz"},
+      {"PK\x03\x04", "zip"},
+      {"7z\xbc\xaf\x27\x1c", "7z"},
+      {"LZIP\x01", "lzip"},
+      {std::string("\x89LZO\0\r", 6), "lzop"},
+  };
+  for (const auto& [head, name] : kHeads) {
+    WriteFile(tar_, head + std::string(2000, '7'));
+    const ToolRun run = Stage();
+    EXPECT_EQ(run.exit_code, 2) << name;
+    EXPECT_NE(run.err.find("this is " + name), std::string::npos) << run.err;
+  }
+  WriteFile(tar_, Builder().File("]", "1").Finish());
+  EXPECT_EQ(Stage().exit_code, 0) << "a file of this name is no format";
+}
+
 TEST_F(StageDatasetTest, StopsABombAtMaxBytes) {
   const std::string bomb = folder_ / "bomb.tar.gz";
   WriteFile(folder_ / "bomb.tar",

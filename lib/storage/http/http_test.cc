@@ -341,6 +341,20 @@ TEST(HttpClientTest, ASilentServerEndsInTime) {
   }
 }
 
+TEST(FetchTextTest, SaysWhatIsWrongWithARedirect) {
+  TinyServer server([](const std::string&) -> TinyAnswer {
+    return {"HTTP/1.1 302 X\r\nLocation: file:///etc/passwd\r\n"
+            "Content-Length: 0\r\n\r\n"};
+  });
+  HttpRequest request;
+  request.url = server.url();
+  request.follow_redirects = true;
+  const absl::Status status = FetchText(request, Options()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("not a web address"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("https")));
+}
+
 // However much it promises.
 TEST(HttpClientTest, AServerThatDripsEndsInTime) {
   HttpClientOptions options = Options();
