@@ -58,7 +58,8 @@ constexpr Format kOtherFormats[] = {
 // lzma has no magic number: the usual properties, and a dictionary of whole
 // 64 KiB. A plain archive whose first file is "]" has only zeros there.
 bool IsLzma(std::string_view head) {
-  return head.size() >= 5 && head.substr(0, 3) == std::string_view("]\0\0", 3) &&
+  return head.size() >= 5 &&
+         head.substr(0, 3) == std::string_view("]\0\0", 3) &&
          (head[3] != 0 || head[4] != 0);
 }
 

@@ -62,13 +62,13 @@ void AddFormats(std::vector<TestArchive>* cases) {
                               .Finish()});
   cases->push_back(
       {"pax_path", Builder().Pax("path", deep).File("short", "pax").Finish()});
-  cases->push_back({"pax_size_mtime", Builder()
-                                          .Add('x', "pax", "",
-                                               PaxRecord("size", "4") +
-                                                   PaxRecord("mtime",
-                                                             "1234567890.5"))
-                                          .Add(MakeHeader('0', "f", 0), "data")
-                                          .Finish()});
+  cases->push_back(
+      {"pax_size_mtime",
+       Builder()
+           .Add('x', "pax", "",
+                PaxRecord("size", "4") + PaxRecord("mtime", "1234567890.5"))
+           .Add(MakeHeader('0', "f", 0), "data")
+           .Finish()});
   cases->push_back(
       {"pax_global",
        Builder().Pax("comment", "4b825dc", 'g').File("f", "1").Finish()});

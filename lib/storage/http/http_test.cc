@@ -343,8 +343,9 @@ TEST(HttpClientTest, ASilentServerEndsInTime) {
 
 TEST(FetchTextTest, SaysWhatIsWrongWithARedirect) {
   TinyServer server([](const std::string&) -> TinyAnswer {
-    return {"HTTP/1.1 302 X\r\nLocation: file:///etc/passwd\r\n"
-            "Content-Length: 0\r\n\r\n"};
+    return {
+        "HTTP/1.1 302 X\r\nLocation: file:///etc/passwd\r\n"
+        "Content-Length: 0\r\n\r\n"};
   });
   HttpRequest request;
   request.url = server.url();
