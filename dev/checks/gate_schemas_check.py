@@ -166,7 +166,8 @@ def check_kubernetes():
     """A campaign: its jobs are valid, and the command of each index brings the
     rows of its task, though pods are killed and started again."""
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name) / "l'été"
+        volume = pathlib.Path(name) / "volume"
+        folder = volume / "l'été"
         programs = pathlib.Path(name) / "bin"
         programs.mkdir()
         shutil.copy(
@@ -184,8 +185,7 @@ def check_kubernetes():
                 "--emit=kubernetes",
                 "--image=registry.example/feedrate:1",
                 f"--image_bin={programs}",
-                "--claim=campaigns",
-                f"--mount={folder}",
+                f"--claim=campaigns/{folder.name}",
                 f"--output={folder}",
             ],
             check=True,
@@ -204,7 +204,7 @@ def check_kubernetes():
             pass
         kubernetes_validate.validate(job, "1.33", strict=True)
         assert job["spec"]["completionMode"] == "Indexed"
-        run_indexes(job, folder)
+        run_indexes(job, volume)
         once = subprocess.run(
             [
                 ROOT / "testdata/campaign/exactly_once.py",
@@ -228,30 +228,38 @@ def check_kubernetes():
         )
 
 
-def run_indexes(job, folder):
+def run_indexes(job, volume):
     """Each index as a node would run it; each third one dies once before."""
     (container,) = job["spec"]["template"]["spec"]["containers"]
     # All can write an emptyDir, and it has no sticky bit.
-    local = folder.parent / "local"
+    local = volume.parent / "local"
     local.mkdir()
     local.chmod(0o777)
-    (mount,) = (
-        v["mountPath"]
-        for v in container["volumeMounts"]
-        if v["name"] == "local"
-    )
+    mounts = {v["name"]: v for v in container["volumeMounts"]}
+    here = {
+        mounts["local"]["mountPath"]: local,
+        mounts["campaign"]["mountPath"]: volume
+        / mounts["campaign"].get("subPath", ""),
+    }
+
+    def seen_here(path):
+        for mount, place in here.items():
+            if path == mount or path.startswith(f"{mount}/"):
+                return str(place) + path.removeprefix(mount)
+        return path
+
     for index in range(job["spec"]["completions"]):
         environment = {
             **os.environ,
             **{
-                e["name"]: e["value"].replace(mount, str(local))
+                e["name"]: seen_here(e["value"])
                 for e in container["env"]
             },
             "JOB_COMPLETION_INDEX": str(index),
             "FEEDRATE_CONFIGS": str(ROOT / "configs"),
         }
         if index % 3 == 0:
-            gate = folder.parent / f"gate{index}"
+            gate = volume.parent / f"gate{index}"
             waiting = pathlib.Path(f"{gate}.waiting")
             pod = subprocess.Popen(
                 container["command"],

@@ -87,8 +87,9 @@ DEFINE_string(image, "",
 DEFINE_string(image_bin, "/opt/feedrate/bin",
               "FOLDER: where the image has the programs of the bundle");
 DEFINE_string(claim, "",
-              "NAME: claim of --emit=kubernetes for the volume with the "
-              "campaign's folder");
+              "NAME/FOLDER: claim of --emit=kubernetes for the volume with the "
+              "campaign's folder, and the folder's path on the volume, such as "
+              "campaigns/rgb");
 DEFINE_string(mount, "/campaign",
               "FOLDER: where containers of --emit=kubernetes see that folder");
 DEFINE_string(simulate, "",

@@ -424,7 +424,17 @@ absl::Status CheckKubernetes(const KubernetesOptions& kubernetes,
   if (kubernetes.image.empty() || kubernetes.claim.empty()) {
     return absl::InvalidArgumentError(
         "--emit=kubernetes needs --image=IMAGE, which has the bundle, and "
-        "--claim=NAME, whose volume holds the campaign's folder");
+        "--claim=NAME/FOLDER: the claim of the volume with the campaign's "
+        "folder, and the folder's path there");
+  }
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(kubernetes.claim, '/');
+  for (const absl::string_view part : parts) {
+    if (!part.empty() && part != "." && part != "..") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--claim=", kubernetes.claim,
+                     ": needs the name of a claim and a folder on its volume, "
+                     "such as campaigns/rgb"));
   }
   for (const CampaignTask& task : campaign.tasks) {
     if (task.chunk.needs.nodes == 1) continue;
@@ -451,6 +461,13 @@ std::string KubernetesJob(const SlurmArray& array, const Campaign& campaign,
       needs.gpus > 0
           ? absl::StrCat("              nvidia.com/gpu: \"", needs.gpus, "\"\n")
           : "";
+  const std::pair<absl::string_view, absl::string_view> claim =
+      absl::StrSplit(kubernetes.claim, absl::MaxSplits('/', 1));
+  const std::string sub_path =
+      claim.second.empty()
+          ? ""
+          : absl::StrCat("              subPath: ", YamlString(claim.second),
+                         "\n");
   std::string text = FillTemplate(
       "kubernetes_job.yaml",
       {{"NAME", array.name},
@@ -465,10 +482,12 @@ std::string KubernetesJob(const SlurmArray& array, const Campaign& campaign,
        {"MOUNT", YamlString(kubernetes.mount)},
        {"LOCAL", YamlString(kubernetes.local)},
        {"LOCAL_FOLDER", YamlString(JoinPath(kubernetes.local, "task"))},
-       {"CLAIM", YamlString(kubernetes.claim)},
+       {"CLAIM", YamlString(claim.first)},
        {"CPUS", absl::StrCat(needs.cpus)},
        {"MEMORY_MB", absl::StrCat(largest.memory_mb)}});
-  absl::StrReplaceAll({{"@GPU_REQUEST@\n", gpus}, {"@GPU_LIMIT@\n", gpus}},
+  absl::StrReplaceAll({{"@GPU_REQUEST@\n", gpus},
+                       {"@GPU_LIMIT@\n", gpus},
+                       {"@SUB_PATH@\n", sub_path}},
                       &text);
   return text;
 }

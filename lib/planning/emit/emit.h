@@ -132,9 +132,11 @@ struct KubernetesOptions {
   // Image of the containers, with the bundle's programs in `image_bin`.
   std::string image;
   std::string image_bin = "/opt/feedrate/bin";
-  // Claim of the volume that holds the campaign's folder, and where containers
-  // mount the folder.
+  // Claim of the volume that holds the campaign's folder and, after a slash,
+  // the folder's path on the volume: "campaigns/rgb". Without a path, the
+  // volume itself is the folder.
   std::string claim;
+  // Where containers mount the folder.
   std::string mount = "/campaign";
   // Where containers have a disk of their node.
   std::string local = "/local";
