@@ -251,10 +251,7 @@ def run_indexes(job, volume):
     for index in range(job["spec"]["completions"]):
         environment = {
             **os.environ,
-            **{
-                e["name"]: seen_here(e["value"])
-                for e in container["env"]
-            },
+            **{e["name"]: seen_here(e["value"]) for e in container["env"]},
             "JOB_COMPLETION_INDEX": str(index),
             "FEEDRATE_CONFIGS": str(ROOT / "configs"),
         }
@@ -278,7 +275,8 @@ def run_indexes(job, volume):
             check=True,
             stderr=subprocess.DEVNULL,
         )
-    assert not (folder / "work").exists(), "tasks do not use the local disk"
+    campaign = pathlib.Path(seen_here(mounts["campaign"]["mountPath"]))
+    assert not (campaign / "work").exists(), "tasks do not use the local disk"
 
 
 def main():

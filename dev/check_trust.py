@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Finds ways around the trust rules of docs/security.md.
+
+Text of others becomes a path, a command, an import, markup or a host that gets
+a signature through one function per kind only, and JSON of others is read by
+readers that refuse what is said twice. Whatever does the same in another place
+is reported, with what to use instead. A new place that is right belongs into
+the list of its rule, and into the page. Exits 1 with one line per finding.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Tests and benches make up what they read.
+LEFT_OUT = re.compile(
+    r"_test\.(cc|py)$|_fuzz\.(cc|h)$|/testing/|/bench|^dev/|^docs/"
+    r"|^testdata/|_benchmark\.cc$|^examples/"
+)
+
+# (pattern, ending of files, places where it is right, what to use instead)
+LINES = [
+    (
+        r"curl/curl\.h|CURLOPT_(FOLLOWLOCATION|\w*REDIR\w*|UNRESTRICTED_AUTH)",
+        ".cc .h",
+        ["lib/storage/http/client.cc"],
+        "HttpClient of lib/storage/http/client.h",
+    ),
+    (
+        r"follow_redirects = true",
+        ".cc .h",
+        ["lib/storage/remote/web_dialect.cc"],
+        "a request without credentials; others set HttpRequest::redirected",
+    ),
+    (
+        r"\bredirected =|Get\(\"location\"\)",
+        ".cc .h",
+        [
+            "lib/storage/http/client.cc",
+            "lib/storage/remote/gcs_dialect.cc",
+            "lib/storage/remote/s3_dialect.cc",
+        ],
+        "FollowRedirect or CheckUploadAddress of lib/storage/remote/redirect.h",
+    ),
+    (
+        r"SigV4Authorization\(|authorization: Bearer",
+        ".cc .h",
+        [
+            "lib/storage/remote/aws_settings.cc",
+            "lib/storage/remote/aws_settings.h",
+            "lib/storage/remote/gcs_dialect.cc",
+            "lib/storage/remote/s3_dialect.cc",
+        ],
+        "a Dialect, which knows the host that the user named",
+    ),
+    (
+        r"\"(curl|wget|aws|gcloud|gsutil)\"",
+        ".cc .h .py",
+        ["lib/staging/source.cc"],
+        "DescribeRemote and FetchCommand of lib/staging/source.h",
+    ),
+    (
+        r"simdjson\.h|nlohmann|rapidjson",
+        ".cc .h",
+        [
+            "lib/analysis/rows/fields.cc",
+            "lib/analysis/rows/text_scan.cc",
+            "lib/gate/baselines.cc",
+            "lib/imports/",
+            "lib/loader/mixture/lerobot.cc",
+            "lib/loader/mixture/mixture_folder.cc",
+            "lib/records/",
+            "lib/runner/eval/eval_run.cc",
+            "lib/runner/train/train_processes.cc",
+            "lib/storage/remote/credentials.cc",
+            "lib/storage/remote/gcs_dialect.cc",
+            "lib/worker/json_line.h",
+        ],
+        "lib/records for records, lib/imports/json_values.h for other files",
+    ),
+    (
+        r"\b(system|popen|execlp?)\(|\"/bin/(ba)?sh\", \"-c\"",
+        ".cc .h",
+        [],
+        "an argument vector: lib/staging/subprocess.h or lib/worker",
+    ),
+    (
+        r"shell=True|\bos\.(system|popen)\(|\b(eval|exec)\(",
+        ".py",
+        [],
+        "an argument vector; lib/adapters/python/params.py reads parameters",
+    ),
+    (
+        r"\bpickle\.loads?\(|\btorch\.load\(|\byaml\.(unsafe_)?load\(",
+        ".py",
+        [
+            # States of loaders, which the same run has written.
+            "lib/adapters/python/loaders/litdata.py",
+            "lib/adapters/python/loaders/own_loader.py",
+            "lib/adapters/python/loaders/torchdata.py",
+        ],
+        "JSON, or safetensors",
+    ),
+    (
+        r"\bimport_module\(|\b__import__\(",
+        ".py",
+        [
+            # Names of ours, and the subject that a flag names.
+            "lib/adapters/python/feed.py",
+            "lib/adapters/python/loaders/job.py",
+            "lib/adapters/python/loaders/mixture.py",
+            "lib/adapters/python/server.py",
+            "lib/adapters/python/subject.py",
+        ],
+        "lib/adapters/python/subject.py, for what --subject names",
+    ),
+]
+
+# Text of a record: a field, or a variable that is named like one.
+RECORD = (
+    r"(?:\b(?:row|job|run|env|verdict|calibration|record|example|known|one)s?"
+    r"(?:\.|->)\w+\(\)|\b(?:machine_|env_|run_|job_)?(?:profile|run_id|job_id)\b)"
+)
+# In the arguments of a function that takes a path, or in the first of several.
+PATH_OF_RECORD = re.compile(
+    rf"\b(?:JoinPath|MakeFolder|open|openat|[io]fstream(?:\s+\w+)?)\(.*?{RECORD}"
+    rf"|\b(?:WriteFile|ReadFile)\w*\(\s*[^,]*?{RECORD}",
+    re.DOTALL,
+)
+CHECKED = re.compile(r"\b(?:FileNameOf|CheckStaysBelow)\(")
+# Where the text was checked before.
+PATH_PLACES = ("lib/gate/baselines.cc",)
+
+
+def files():
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    for name in listed:
+        path = ROOT / name
+        if name.endswith((".cc", ".h", ".py")) and path.is_file():
+            if not LEFT_OUT.search(name):
+                yield name, path.read_text(errors="replace")
+
+
+def without_comments(name, text):
+    """With as many lines."""
+    comment = r'""".*?"""|#[^\n]*' if name.endswith(".py") else r"//[^\n]*"
+    return re.sub(
+        comment, lambda one: "\n" * one[0].count("\n"), text, flags=re.DOTALL
+    )
+
+
+def findings(name, text, used):
+    """Adds the places of LINES that are used."""
+    text = without_comments(name, text)
+    for pattern, endings, places, instead in LINES:
+        if not name.endswith(tuple(endings.split())):
+            continue
+        place = next((one for one in places if name.startswith(one)), None)
+        for found in re.finditer(pattern, text):
+            if place:
+                used.add((pattern, place))
+                break
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{name}:{line}: {found[0]}: use {instead}"
+    if name.endswith(".py") or name in PATH_PLACES:
+        return
+    start = 0
+    for end in re.finditer(r"[;{}]", text):
+        statement, begin = text[start : end.start()], start
+        start = end.end()
+        found = PATH_OF_RECORD.search(statement)
+        if found and not CHECKED.search(statement):
+            line = text.count("\n", 0, begin + found.start()) + 1
+            yield (
+                f"{name}:{line}: a path of a record's text: use FileNameOf or"
+                " CheckStaysBelow of lib/base/files.h"
+            )
+
+
+# "`A`, `B` and `C` in lib/x.h"
+NAMED = re.compile(
+    r"((?:`\w+`(?:, | and | of )?)+) (?:in|of) ([\w/]+\.(?:h|cc|sh))\b"
+)
+
+
+def missing_from(page):
+    """What the page says is in a file, and is not."""
+    for found in NAMED.finditer(page):
+        path = ROOT / found[2]
+        text = path.read_text() if path.is_file() else ""
+        for name in re.findall(r"`(\w+)`", found[1]):
+            if not re.search(rf"\b{name}\b", text):
+                yield f"docs/security.md: {found[2]} has no {name}"
+
+
+def main():
+    used = set()
+    found = [
+        one for name, text in files() for one in findings(name, text, used)
+    ]
+    found += missing_from((ROOT / "docs/security.md").read_text())
+    for pattern, _, places, _ in LINES:
+        found += [
+            f"dev/check_trust.py: {place} has no {pattern}; take it out"
+            for place in places
+            if (pattern, place) not in used
+        ]
+    for one in found:
+        print(one, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

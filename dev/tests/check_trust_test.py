@@ -1,0 +1,69 @@
+"""Each way around a trust rule is found, and nothing else."""
+
+import unittest
+
+import check_trust
+
+WAYS = {
+    "lib/gate/x.cc": [
+        "#include <curl/curl.h>",
+        "curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);",
+        "request.follow_redirects = true;",
+        'Send(response.headers.Get("location"));',
+        'headers = {"authorization: Bearer x"};',
+        'Run({"curl", url});',
+        '#include "simdjson.h"',
+        "system(command.c_str());",
+        'JoinPath(folder, absl::StrCat(profile, ".jsonl"));',
+        "JoinPath(folder,\n         row.machine_profile());",
+        "std::ofstream out(row.library());",
+        "WriteFileAtomically(run.output(), text);",
+    ],
+    "lib/adapters/python/x.py": [
+        "subprocess.run(text, shell=True)",
+        "eval(text)",
+        "pickle.loads(text)",
+        "importlib.import_module(text)",
+    ],
+}
+RIGHT = {
+    "lib/gate/x.cc": [
+        "// system(x) and simdjson.h are not used.",
+        "JoinPath(folder, FileNameOf(row.machine_profile()));",
+        "WriteFileAtomically(path, Text(row.library()));",
+        "file_system(x);",
+    ],
+    "lib/adapters/python/x.py": ['"""Without eval()."""', "# pickle.loads()"],
+    "lib/gate/x_test.cc": [],
+    "lib/storage/http/client.cc": ["#include <curl/curl.h>"],
+}
+
+
+class CheckTrustTest(unittest.TestCase):
+    def found(self, name, text):
+        return list(check_trust.findings(name, text, set()))
+
+    def test_ways_around(self):
+        for name, texts in WAYS.items():
+            for text in texts:
+                self.assertEqual(len(self.found(name, text)), 1, text)
+
+    def test_the_page_names_what_exists(self):
+        here = "lib/base/files.h"
+        text = f"`JoinPath` and `Nothing` in {here}; `Other` in lib/none.h"
+        self.assertEqual(
+            list(check_trust.missing_from(text)),
+            [
+                f"docs/security.md: {here} has no Nothing",
+                "docs/security.md: lib/none.h has no Other",
+            ],
+        )
+
+    def test_what_is_right(self):
+        for name, texts in RIGHT.items():
+            for text in texts:
+                self.assertEqual(self.found(name, text), [], text)
+
+
+if __name__ == "__main__":
+    unittest.main()
