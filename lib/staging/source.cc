@@ -123,8 +123,12 @@ Status Describe(const Words& argv, int timeout_s,
   return Status();
 }
 
-bool IsWeak(std::string_view etag) {
-  return StartsWith(etag, "W/") || StartsWith(etag, "w/");
+// A weak ETag stands for different bytes that mean the same; text that no
+// header can have would be sent back in one.
+bool IsStrong(std::string_view etag) {
+  return !etag.empty() && !StartsWith(etag, "W/") && !StartsWith(etag, "w/") &&
+         std::all_of(etag.begin(), etag.end(),
+                     [](char c) { return c > ' ' && c <= '~'; });
 }
 
 std::optional<time_t> HttpDate(const std::string& text) {
@@ -177,18 +181,18 @@ bool IsRemote(std::string_view source) {
 
 RemoteInfo ParseHttpHead(std::string_view headers) {
   RemoteInfo info;
-  HeaderValue etag, modified, date;
+  HeaderValue size, etag, modified, date;
   ForEachField(headers, [&](const std::string& name, std::string_view value) {
     if (StartsWith(name, "http/")) {  // After a redirect: the next response.
-      info = RemoteInfo();
-      etag = modified = date = HeaderValue();
+      size = etag = modified = date = HeaderValue();
     }
-    if (name == "content-length") info.size = Number(value);
+    if (name == "content-length") size.Take(value);
     if (name == "etag") etag.Take(value);
     if (name == "last-modified") modified.Take(value);
     if (name == "date") date.Take(value);
   });
-  if (!etag.Get().empty() && !IsWeak(etag.Get())) {
+  info.size = Number(size.Get());
+  if (IsStrong(etag.Get())) {
     info.version = etag.Get();
     info.condition = "If-Match: " + info.version;
   } else if (!etag.is_set && IsOver(modified.Get(), date.Get())) {
@@ -206,16 +210,20 @@ RemoteInfo ParseJsonDescription(std::string_view json) {
   for (const char* key : {"generation", "ETag", "etag"}) {
     if (info.version.empty()) info.version = JsonScalar(json, key);
   }
-  if (IsWeak(info.version)) info.version.clear();
+  if (!IsStrong(info.version)) info.version.clear();
   return info;
 }
 
 RemoteInfo ParseGsutilStat(std::string_view text) {
-  RemoteInfo info;
+  // Who wrote the object may have given it fields of these names.
+  HeaderValue size, generation;
   ForEachField(text, [&](const std::string& name, std::string_view value) {
-    if (name == "content-length") info.size = Number(value);
-    if (name == "generation") info.version = value;
+    if (name == "content-length") size.Take(value);
+    if (name == "generation") generation.Take(value);
   });
+  RemoteInfo info;
+  info.size = Number(size.Get());
+  info.version = generation.Get();
   return info;
 }
 

@@ -350,7 +350,8 @@ TEST(ParseHttpHead, DoesWithoutAnEtag) {
 // What may stand for two versions is none.
 TEST(ParseHttpHead, TakesNoWeakVersion) {
   for (const char* headers :
-       {"ETag: W/\"a\"", "etag: w/\"a\"", "ETag: \"a\"\r\nETag: \"b\"",
+       {"ETag: W/\"a\"", "etag: w/\"a\"", "ETag: \"a\rx: 1\"",
+        "ETag: \"a\"\r\nETag: \"b\"",
         "Last-Modified: Wed, 18 Nov 2026 15:00:00 GMT",
         "Last-Modified: Wed, 18 Nov 2026 15:00:00 GMT\r\n"
         "Date: Wed, 18 Nov 2026 15:00:59 GMT",
@@ -385,6 +386,9 @@ TEST(ParseGsutilStat, ReadsSizeAndGeneration) {
       "gs://b/o:\n    Content-Length:         42\n    Generation:  1700\n");
   EXPECT_EQ(info.size, 42u);
   EXPECT_EQ(info.version, "1700");
+  EXPECT_EQ(
+      ParseGsutilStat("Generation: 1\nMetadata:\n  Generation: 2\n").version,
+      "");
 }
 
 TEST(FetchCommand, PassesTheUrlAsOneWord) {

@@ -200,6 +200,15 @@ absl::string_view WithoutQuotes(absl::string_view etag) {
   return etag;
 }
 
+absl::string_view StrongEtag(absl::string_view header) {
+  const absl::string_view etag = WithoutQuotes(header);
+  const bool is_one = std::all_of(etag.begin(), etag.end(), [](char c) {
+    return absl::ascii_isgraph(c) && c != '"' && c != ',' && c != '<' &&
+           c != '>' && c != '&';
+  });
+  return is_one ? etag : "";
+}
+
 std::string Base64OfCrc32c(uint32_t crc32c) {
   const char bytes[] = {
       static_cast<char>(crc32c >> 24), static_cast<char>(crc32c >> 16),

@@ -53,4 +53,9 @@ bool IsOpaqueEtag(const HttpHeaders& headers);
 // "\"abc\"" -> "abc".
 absl::string_view WithoutQuotes(absl::string_view etag);
 
+// The ETag of a header or a listing without its quotes, if it names one
+// version: empty for a weak one, which stands for different bytes that mean the
+// same, for two, and for text that no header can have (it is sent back in one).
+absl::string_view StrongEtag(absl::string_view header);
+
 }  // namespace feedrate

@@ -18,6 +18,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
@@ -147,6 +148,7 @@ absl::StatusOr<std::vector<ShardMember>> MembersByIndex(
 absl::StatusOr<std::vector<ShardMember>> MembersByHeaders(
     const ObjectInfo& shard, ObjectStore* store) {
   std::vector<ShardMember> members;
+  DatasetSize size;
   tar::Reader reader;
   std::string window;
   int64_t window_begin = 0;
@@ -165,6 +167,10 @@ absl::StatusOr<std::vector<ShardMember>> MembersByHeaders(
       case tar::Reader::Event::kEntry: {
         const tar::Entry& entry = reader.entry();
         if (entry.type == tar::Entry::Type::kFile) {
+          RETURN_IF_ERROR(size.Add(
+              entry.path,
+              std::min(static_cast<int64_t>(entry.size), kMaxObjectBytes),
+              sizeof(ShardMember)));
           members.push_back({entry.path,
                              static_cast<int64_t>(entry.body_offset),
                              static_cast<int64_t>(entry.size), std::nullopt});

@@ -248,16 +248,18 @@ class LocalPaths {
   }
 
   absl::StatusOr<std::string> OwnPath(const std::string& name) const {
-    std::vector<std::string> parts = absl::StrSplit(name, '/');
+    const std::vector<std::string> parts = absl::StrSplit(name, '/');
+    bool is_name =
+        CheckStaysBelow(name).ok() && name.find('\0') == std::string::npos;
+    for (const std::string& part : parts)
+      is_name &= part.size() <= kLongestName;
+    if (!is_name) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", absl::CEscape(name), "\" cannot be a file's name here"));
+    }
     std::string path = folder_;
     for (size_t i = 0; i < parts.size(); ++i) {
-      const std::string& part = parts[i];
-      if (part.empty() || part == "." || part == ".." ||
-          part.size() > kLongestName || part.find('\0') != std::string::npos) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "\"", absl::CEscape(name), "\" cannot be a file's name here"));
-      }
-      path = JoinPath(path, part);
+      path = JoinPath(path, parts[i]);
       if (i + 1 < parts.size()) RETURN_IF_ERROR(MakeFolder(path));
     }
     return path;

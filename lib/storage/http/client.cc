@@ -93,6 +93,9 @@ absl::Status CurlStatus(CURLcode code, absl::string_view detail) {
 // Many times the size of an error from S3 or GCS. A longer one is cut off, as
 // it may have no end.
 constexpr size_t kMaxErrorBody = 64 << 10;
+// All heads of one response together. Many times what servers send; older
+// libcurl limits single lines only.
+constexpr int64_t kMaxHeadBytes = 256 << 10;
 // Fewer recv calls for the same bytes. Twice as much does not help any more,
 // and the buffers of many connections fall out of the cache.
 constexpr long kReceiveBytes = 256 << 10;
@@ -184,6 +187,7 @@ class HttpAttempt {
   absl::Status status_;  // Result of the last call of the exchange.
   bool head_taken_ = false;
   int64_t all_bytes_ = 0;
+  int64_t head_bytes_ = 0;
   char error_[CURL_ERROR_SIZE];
 };
 
@@ -201,7 +205,7 @@ void HttpAttempt::Begin(HttpExchange* exchange, HttpRequest request,
   response_ = HttpResponse();
   status_ = absl::OkStatus();
   head_taken_ = false;
-  all_bytes_ = 0;
+  all_bytes_ = head_bytes_ = 0;
   error_[0] = '\0';
   curl_easy_reset(easy_);
   curl_slist_free_all(headers_);
@@ -239,6 +243,11 @@ void HttpAttempt::Begin(HttpExchange* exchange, HttpRequest request,
   curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &HttpAttempt::OnBody);
   curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
   curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
+#if LIBCURL_VERSION_NUM >= 0x075700
+  // Otherwise a request that ends early waits until the system has looked up
+  // the host's name.
+  curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);
+#endif
 }
 
 void HttpAttempt::SetBody() {
@@ -291,7 +300,11 @@ size_t HttpAttempt::OnHeader(char* data, size_t size, size_t count,
                              void* self) {
   auto* attempt = static_cast<HttpAttempt*>(self);
   attempt->all_bytes_ += static_cast<int64_t>(size * count);
-  attempt->status_ = attempt->TakeHeader({data, size * count});
+  attempt->head_bytes_ += static_cast<int64_t>(size * count);
+  attempt->status_ =
+      attempt->head_bytes_ <= kMaxHeadBytes
+          ? attempt->TakeHeader({data, size * count})
+          : absl::OutOfRangeError("the head of the answer has no end");
   return attempt->status_.ok() ? size * count : 0;
 }
 
@@ -368,15 +381,6 @@ void BlockSignals() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
-}
-
-// Without it, libcurl waits until the system has looked up the host's name.
-void AbandonLookup(CURL* easy) {
-#if LIBCURL_VERSION_NUM >= 0x075700
-  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
-#else
-  static_cast<void>(easy);
-#endif
 }
 
 // Statuses are always moved: the receiver must not share one with this thread.
@@ -580,7 +584,6 @@ void HttpClient::EndAttempt(Running running, absl::Status status) {
 void HttpClient::CancelAll() {
   const auto cancelled = [] { return absl::CancelledError("cancelled"); };
   for (auto& [easy, running] : running_) {
-    AbandonLookup(easy);
     curl_multi_remove_handle(multi_, easy);
     running.work.exchange->Done(cancelled());
   }

@@ -356,6 +356,22 @@ TEST(FetchTextTest, SaysWhatIsWrongWithARedirect) {
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("https")));
 }
 
+TEST(HttpClientTest, AHeadWithoutEndIsCutOff) {
+  std::string many;
+  for (int i = 0; i < 100000; ++i) absl::StrAppend(&many, "x-", i, ": 1\r\n");
+  std::string informs;
+  for (int i = 0; i < 50000; ++i) informs += "HTTP/1.1 103 Early\r\n\r\n";
+  for (const std::string& head :
+       {absl::StrCat("HTTP/1.1 200 OK\r\n", many), informs}) {
+    TinyServer server([&](const std::string&) -> TinyAnswer {
+      return {absl::StrCat(head, "\r\n"), /*close=*/true};
+    });
+    HttpClient client(Options());
+    EXPECT_EQ(GetOne(&client, server.url()).status,
+              absl::OutOfRangeError("the head of the answer has no end"));
+  }
+}
+
 // However much it promises.
 TEST(HttpClientTest, AServerThatDripsEndsInTime) {
   HttpClientOptions options = Options();

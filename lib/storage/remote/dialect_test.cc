@@ -211,11 +211,22 @@ TEST(WebDialectTest, AsksForTheVersionThatWasSeen) {
   const auto dialect = New("https://h/x");
   HttpHeaders headers;
   headers.Add("Last-Modified", "Wed, 21 Oct 2026 07:28:00 GMT");
+  EXPECT_EQ(dialect->FactsOf(headers).version, "") << "nobody knows how long";
+  headers.Add("Date", "Wed, 21 Oct 2026 07:29:00 GMT");
   const std::string dated = dialect->FactsOf(headers).version;
   EXPECT_THAT(dialect->RangeRequest("x", dated, 0, 4)->headers,
               Contains("if-unmodified-since: Wed, 21 Oct 2026 07:28:00 GMT"));
+  HttpHeaders fresh;
+  fresh.Add("Last-Modified", "Wed, 21 Oct 2026 07:28:00 GMT");
+  fresh.Add("Date", "Wed, 21 Oct 2026 07:28:59 GMT");
+  EXPECT_EQ(dialect->FactsOf(fresh).version, "") << "it may change again";
   headers.Add("ETag", "W/\"weak\"");
-  EXPECT_EQ(dialect->FactsOf(headers).version, dated);
+  EXPECT_EQ(dialect->FactsOf(headers).version, "")
+      << "the server does not know";
+  HttpHeaders twice;
+  twice.Add("ETag", "\"a\"");
+  twice.Add("ETag", "\"b\"");
+  EXPECT_EQ(dialect->FactsOf(twice).version, "");
   HttpHeaders strong;
   strong.Add("ETag", "\"strong\"");
   EXPECT_THAT(dialect->RangeRequest("x", dialect->FactsOf(strong).version, 0, 4)

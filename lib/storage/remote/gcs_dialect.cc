@@ -163,6 +163,9 @@ class GcsDialect : public BucketDialect, public UploadDialect {
     if (!version.empty()) query.emplace_back("ifGenerationMatch", version);
     ASSIGN_OR_RETURN(HttpRequest request, Request(name, query));
     request.headers.push_back(absl::StrCat("range: bytes=", first, "-", last));
+    // Otherwise GCS unpacks objects that it stores with the encoding gzip, and
+    // sends no ranges of them.
+    request.headers.emplace_back("accept-encoding: gzip");
     return request;
   }
   ObjectFacts FactsOf(const HttpHeaders& headers) const override {

@@ -27,6 +27,7 @@ class RemoteRead : public std::enable_shared_from_this<RemoteRead> {
 
   // REQUIRES: request.bytes > 0.
   void Start();
+  void StartParts();
 
   // The rest is used by its parts.
   const ReadRequest& request() const { return request_; }
@@ -65,6 +66,7 @@ class RemoteRead : public std::enable_shared_from_this<RemoteRead> {
   int64_t total_ = -1;          // Size of the object; -1 if unknown.
   int64_t parts_left_ = 0;
   int wholes_ = 0;
+  bool in_one_ = false;
   bool asked_for_checksum_ = false;
   // Null until asked for.
   std::shared_ptr<const std::vector<PartSum>> part_sums_;
@@ -85,7 +87,12 @@ RemoteRead::RemoteRead(ReadContext* context, const ReadRequest& request,
 
 void RemoteRead::Start() {
   ++wholes_;
-  const int64_t step = context_->range_bytes;
+  StartParts();
+}
+
+void RemoteRead::StartParts() {
+  in_one_ = version_.empty() && context_->in_one;
+  const int64_t step = in_one_ ? request_.bytes : context_->range_bytes;
   parts_left_ = (request_.bytes + step - 1) / step;
   // A part may end before the next one is created.
   const int64_t parts = parts_left_;
@@ -97,8 +104,7 @@ void RemoteRead::Start() {
 }
 
 absl::Status RemoteRead::TakeFacts(const ObjectFacts& facts, int64_t total) {
-  const bool other_version =
-      !version_.empty() && !facts.version.empty() && facts.version != version_;
+  const bool other_version = !version_.empty() && facts.version != version_;
   const bool other_size = total_ >= 0 && total >= 0 && total != total_;
   if (other_version || other_size) {
     return absl::FailedPreconditionError(
@@ -124,6 +130,12 @@ void RemoteRead::PartDone(const absl::Status& status) {
 }
 
 void RemoteRead::CheckOrFinish() {
+  if (status_.ok() && version_.empty() && !in_one_ &&
+      request_.bytes > context_->range_bytes) {
+    // Nobody can tell whether the parts are of one version.
+    context_->in_one = true;
+    return StartParts();
+  }
   if (!status_.ok() || !ChecksumToHave().empty()) return VerifyOrFinish();
   // A store may know the sum of an object but send it with no range.
   if (IsWhole() && request_.bytes > context_->range_bytes &&

@@ -28,6 +28,8 @@ struct ReadContext {
   // Attempts for an object whose checksum is wrong: half as many retries as for
   // a request, because each one reads the whole object.
   int whole_attempts = 1;
+  // The server names no versions, so what belongs together is one response.
+  std::atomic<bool> in_one{false};
   std::atomic<int64_t> bytes{0};
   std::atomic<int64_t> checksum_faults{0};
   // By name and version. Used by the client's thread only.

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/storage/http/tiny_server.h"
@@ -230,6 +231,28 @@ TEST_F(RemoteStoreTest, AServerWithoutRangesWillDoForTheWhole) {
   options_.retries = 0;
   const absl::Status status = ReadAll(Store().get());
   EXPECT_THAT(std::string(status.message()), HasSubstr("ignores ranges"));
+}
+
+// Without versions nobody can tell whether two responses are of one object.
+TEST_F(RemoteStoreTest, WithoutVersionsAnObjectIsOneResponse) {
+  spoil_ = [this](int, const std::string& head) {
+    TinyAnswer answer = Right(head);
+    return TinyAnswer{absl::StrReplaceAll(
+        answer.bytes, {{absl::StrCat("ETag: \"", etag_, "\"\r\n"), ""}})};
+  };
+  const auto store = Store();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(ReadAll(store.get()), absl::OkStatus());
+    EXPECT_EQ(read_, data_);
+  }
+  int wholes = 0;
+  for (const std::string& head : heads_) {
+    wholes += absl::StrContains(head, "bytes=0-999");
+  }
+  EXPECT_EQ(wholes, 2);
+  EXPECT_EQ(ReadAll(store.get(), "v1").code(),
+            absl::StatusCode::kFailedPrecondition)
+      << "it was named before";
 }
 
 TEST_F(RemoteStoreTest, ListsAllPagesInOrder) {

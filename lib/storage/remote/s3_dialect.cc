@@ -35,7 +35,7 @@ class Listing {
     } else if (path == "/Contents/Size") {
       sized_ = ParseObjectBytes(text, &object_.bytes);
     } else if (path == "/Contents/ETag") {
-      object_.version = std::string(WithoutQuotes(text));
+      object_.version = std::string(StrongEtag(text));
       object_.checksum = ChecksumOfEtag(object_.version);
     } else if (path == "/Contents") {
       EndObject();
@@ -328,7 +328,7 @@ class S3Dialect : public BucketDialect, public UploadDialect {
   }
   ObjectFacts FactsOf(const HttpHeaders& headers) const override {
     ObjectFacts facts;
-    facts.version = std::string(WithoutQuotes(headers.Get("etag")));
+    facts.version = std::string(StrongEtag(headers.Get("etag")));
     facts.checksum = S3Checksum(headers);
     facts.opaque_version = IsOpaqueEtag(headers);
     return facts;
@@ -392,7 +392,7 @@ class S3Dialect : public BucketDialect, public UploadDialect {
   }
   absl::Status ParsePart(const HttpResponse& response, const std::string&,
                          UploadPart* part) override {
-    part->tag = std::string(WithoutQuotes(response.headers.Get("etag")));
+    part->tag = std::string(StrongEtag(response.headers.Get("etag")));
     if (part->tag.empty()) {
       return absl::DataLossError("the server has a part without an ETag");
     }
@@ -480,7 +480,7 @@ class S3Dialect : public BucketDialect, public UploadDialect {
           if (at == "/PartNumber" && !absl::SimpleAtoi(text, &part.number)) {
             part.number = 0;
           }
-          if (at == "/ETag") part.tag = std::string(WithoutQuotes(text));
+          if (at == "/ETag") part.tag = std::string(StrongEtag(text));
           if (at == "/Size") ParseObjectBytes(text, &part.taken);
           if (at.empty()) parts.push_back(std::exchange(part, UploadPart()));
         });

@@ -317,6 +317,22 @@ TEST(S3ListingTest, ReadsAPage) {
   EXPECT_EQ(page->next, "1/x=+<");
 }
 
+// It is sent back in a header, and is part of the key of the cache.
+TEST(S3ListingTest, AVersionIsOneStrongEtag) {
+  for (const auto& [etag, version] :
+       {std::pair("&quot;v1&quot;", "v1"), std::pair("v1", "v1"),
+        std::pair("W/&quot;v1&quot;", ""),
+        std::pair("&quot;a&quot;, &quot;b&quot;", ""),
+        std::pair("&quot;a&#13;&#10;x-evil: 1&quot;", ""), std::pair("a b", ""),
+        std::pair("a&lt;/ETag&gt;", "")}) {
+    const auto page = ParseS3Listing(absl::StrCat(
+        "<ListBucketResult><Contents><Key>k</Key><Size>1</Size><ETag>", etag,
+        "</ETag></Contents></ListBucketResult>"));
+    ASSERT_TRUE(page.ok()) << page.status();
+    EXPECT_EQ(page->objects[0].version, version) << etag;
+  }
+}
+
 TEST(S3ListingTest, WithoutEncodingNamesStayAsTheyAre) {
   const auto page = ParseS3Listing(
       "<ListBucketResult><Contents><Key>a+%20</Key><Size>0</Size></Contents>"

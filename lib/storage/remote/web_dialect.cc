@@ -6,8 +6,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
+#include "lib/storage/checksum.h"
 #include "lib/storage/http/url.h"
 
 namespace feedrate {
@@ -25,6 +27,17 @@ std::string EncodeRest(absl::string_view text) {
                                     : PercentEncode(absl::string_view(&c, 1)));
   }
   return encoded;
+}
+
+// A file may change twice in a second, so a time names a version only if it has
+// passed for a while.
+bool IsOver(const std::string& modified, const std::string& now) {
+  constexpr char kFormat[] = "%a, %d %b %Y %H:%M:%S GMT";
+  absl::Time then, told;
+  std::string error;
+  return absl::ParseTime(kFormat, modified, &then, &error) &&
+         absl::ParseTime(kFormat, now, &told, &error) &&
+         told - then >= absl::Minutes(1);
 }
 
 class WebDialect : public Dialect {
@@ -96,13 +109,12 @@ class WebDialect : public Dialect {
   }
   ObjectFacts FactsOf(const HttpHeaders& headers) const override {
     ObjectFacts facts;
-    // A weak ETag identifies the meaning, not the bytes.
     const std::string& etag = headers.Get("etag");
-    const std::string& date = headers.Get("last-modified");
-    if (!etag.empty() && !absl::StartsWith(etag, "W/")) {
+    const std::string& modified = headers.Get("last-modified");
+    if (!StrongEtag(etag).empty()) {
       facts.version = etag;
-    } else if (!date.empty()) {
-      facts.version = absl::StrCat(kModified, date);
+    } else if (etag.empty() && IsOver(modified, headers.Get("date"))) {
+      facts.version = absl::StrCat(kModified, modified);
     }
     return facts;
   }
