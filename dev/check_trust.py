@@ -58,8 +58,8 @@ LINES = [
     (
         r"\"(curl|wget|aws|gcloud|gsutil)\"",
         ".cc .h .py",
-        ["lib/staging/source.cc"],
-        "DescribeRemote and FetchCommand of lib/staging/source.h",
+        ["lib/staging/remote.cc"],
+        "DescribeRemote and FetchCommand of lib/staging/remote.h",
     ),
     (
         r"simdjson\.h|nlohmann|rapidjson",

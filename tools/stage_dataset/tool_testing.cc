@@ -79,6 +79,10 @@ ToolRun RunTool(const std::vector<std::string>& arguments, int stdin_fd,
   return RunProgram(argv, stdin_fd, environment);
 }
 
+bool Have(const std::string& program) {
+  return RunProgram({"sh", "-c", "command -v " + program}).exit_code == 0;
+}
+
 TempFolder::TempFolder() {
   const char* base = getenv("TEST_TMPDIR");
   path_ = std::string(base != nullptr ? base : "/tmp") + "/stage.XXXXXX";

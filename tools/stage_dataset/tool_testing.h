@@ -30,6 +30,9 @@ pid_t StartProgram(const std::vector<std::string>& argv, int stdin_fd,
 // Waits until it exits. Returns its exit code as in ToolRun.
 int WaitForProgram(pid_t pid);
 
+// Whether the program is on the PATH.
+bool Have(const std::string& program);
+
 // Runs stage_dataset with these arguments and waits for it.
 ToolRun RunTool(const std::vector<std::string>& arguments, int stdin_fd = -1,
                 const std::map<std::string, std::string>& environment = {});

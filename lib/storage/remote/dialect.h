@@ -164,6 +164,9 @@ class Dialect {
                                                    int64_t first,
                                                    int64_t last) = 0;
   virtual ObjectFacts FactsOf(const HttpHeaders& headers) const = 0;
+  // Whether a response without a version is taken for the one that was asked
+  // for.
+  virtual bool may_omit_version() const { return false; }
 
   // Number of parts of the object with this version, whose sums the server may
   // know; 0 if it knows none.

@@ -174,6 +174,11 @@ class GcsDialect : public BucketDialect, public UploadDialect {
     facts.checksum = GcsChecksum(headers);
     return facts;
   }
+  // Emulators do.
+  bool may_omit_version() const override {
+    const absl::StatusOr<Url> url = ParseUrl(endpoint_);
+    return url.ok() && IsLoopbackHost(url->host);
+  }
 
   absl::Status ErrorOf(const HttpResponse& response) const override {
     const Secrets secrets = token_ ? token_->secrets() : Secrets();

@@ -104,7 +104,10 @@ void RemoteRead::StartParts() {
 }
 
 absl::Status RemoteRead::TakeFacts(const ObjectFacts& facts, int64_t total) {
-  const bool other_version = !version_.empty() && facts.version != version_;
+  const bool omitted =
+      facts.version.empty() && context_->dialect->may_omit_version();
+  const bool other_version =
+      !version_.empty() && facts.version != version_ && !omitted;
   const bool other_size = total_ >= 0 && total >= 0 && total != total_;
   if (other_version || other_size) {
     return absl::FailedPreconditionError(
