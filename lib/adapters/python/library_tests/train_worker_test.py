@@ -196,7 +196,8 @@ class TrainWorkerTest(unittest.TestCase):
                 "        factor = float('inf') if self.calls == 5 else 1.0\n"
                 "        return (output - target).square().mean() * factor\n"
                 "def build(batch_size, device, seed):\n"
-                "    batch = torch.ones(batch_size, 4), torch.zeros(batch_size, 1)\n"
+                "    ones = torch.ones(batch_size, 4)\n"
+                "    batch = ones, torch.zeros(batch_size, 1)\n"
                 "    return torch.nn.Linear(4, 1), Loss(), batch\n"
             )
             last = run(
