@@ -210,6 +210,27 @@ absl::Status CheckStaysBelow(absl::string_view path) {
   return absl::OkStatus();
 }
 
+absl::Status CheckNotCompressed(absl::string_view name,
+                                absl::string_view content) {
+  constexpr struct {
+    absl::string_view start;
+    const char* format;
+    const char* unpack;
+  } kFormats[] = {{"\x1f\x8b", "gzip", "gunzip"},
+                  {"\x28\xb5\x2f\xfd", "zstd", "unzstd"},
+                  {"\xfd"
+                   "7zXZ",
+                   "xz", "unxz"},
+                  {"BZh", "bzip2", "bunzip2"}};
+  for (const auto& [start, format, unpack] : kFormats) {
+    if (!absl::StartsWith(content, start)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": is compressed with ", format,
+                     "; unpack it first, with ", unpack));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> ProgramPath() {
   std::error_code error;
   const fs::path path = fs::read_symlink("/proc/self/exe", error);

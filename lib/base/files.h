@@ -18,6 +18,11 @@ namespace feedrate {
 // memory; all messages contain the path.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
+// InvalidArgument, with `name` and what to do, if `content` is compressed:
+// whoever reads it as text would call it broken.
+absl::Status CheckNotCompressed(absl::string_view name,
+                                absl::string_view content);
+
 // Returns the size of a plain file, the only kind that is data: reading a pipe
 // or a device could take forever. NotFound if it does not exist,
 // InvalidArgument if it is something else, or a link to something else; both

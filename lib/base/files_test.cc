@@ -35,6 +35,14 @@ TEST(FilesTest, ReadsWhatWasWritten) {
   EXPECT_EQ(*ReadFile(path), content);
 }
 
+TEST(FilesTest, CompressedContentIsNamed) {
+  EXPECT_THAT(std::string(CheckNotCompressed("f", "\x1f\x8b\x08").message()),
+              HasSubstr("f: is compressed with gzip; unpack it first"));
+  EXPECT_FALSE(CheckNotCompressed("f", "\x28\xb5\x2f\xfd rest").ok());
+  EXPECT_TRUE(CheckNotCompressed("f", "{\"schema\":1}").ok());
+  EXPECT_TRUE(CheckNotCompressed("f", "").ok());
+}
+
 TEST(FilesTest, ReadsFilesThatClaimToBeEmpty) {
   EXPECT_THAT(*ReadFile("/proc/self/status"), HasSubstr("Name:"));
 }

@@ -5,16 +5,19 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/map_field.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/text.h"
+#include "lib/records/repeated_keys.h"
 #include "lib/records/worker.pb.h"
 #include "simdjson.h"
 
@@ -34,6 +37,8 @@ struct TypePlan {
     bool may_be_absent;
   };
   std::vector<Field> fields;
+  // Their places in `fields`, by name.
+  absl::flat_hash_map<std::string_view, size_t> by_name;
   std::string record_prefix;  // `{"schema":1,"record":"name"`
 };
 
@@ -59,6 +64,7 @@ const TypePlan& PlanFor(const Descriptor* type) {
     const FieldDescriptor* field = type->field(i);
     plan->fields.push_back(
         {field, absl::StrCat("\"", field->name(), "\":"), MayBeAbsent(field)});
+    plan->by_name.emplace(field->name(), static_cast<size_t>(i));
   }
   return *plan;
 }
@@ -206,42 +212,6 @@ void AppendFields(const Message& message, bool first, std::string* out) {
   }
 }
 
-// Whether `c`, which follows `before`, is escaped: what JSON requires, what a
-// terminal would act upon, and the second `#` of a command of a CI server, such
-// as `##[error]`, which may be anywhere in a line.
-bool NeedsEscape(char32_t c, char before) {
-  return c == '"' || c == '\\' || (c == '#' && before == '#') ||
-         (c < 0x10000 && IsUnprintable(c));
-}
-
-// Most characters, for which NeedsEscape need not be asked.
-bool IsPlain(unsigned char c) {
-  return c >= 0x20 && c < 0x7F && c != '"' && c != '\\' && c != '#';
-}
-
-void AppendEscaped(char32_t c, std::string* out) {
-  switch (c) {
-    case '"':
-      out->append("\\\"");
-      return;
-    case '\\':
-      out->append("\\\\");
-      return;
-    case '\n':
-      out->append("\\n");
-      return;
-    case '\r':
-      out->append("\\r");
-      return;
-    case '\t':
-      out->append("\\t");
-      return;
-    default:
-      absl::StrAppend(out, "\\u",
-                      absl::Hex(static_cast<uint32_t>(c), absl::kZeroPad4));
-  }
-}
-
 }  // namespace
 
 std::string RecordName(const Descriptor& type) {
@@ -261,49 +231,6 @@ void AppendRecord(const Message& message, std::string* out) {
 
 void AppendJson(const Message& message, std::string* out) {
   AppendObject(message, out);
-}
-
-void AppendJsonString(absl::string_view text, std::string* out) {
-  out->push_back('"');
-  const char* start = text.data();
-  char before = 0;
-  while (!text.empty()) {
-    const char* const at = text.data();
-    if (IsPlain(*at)) {
-      before = *at;
-      text.remove_prefix(1);
-      continue;
-    }
-    char32_t c;
-    const bool is_valid = TakeCharacter(&text, &c);
-    if (!is_valid || NeedsEscape(c, before)) {
-      out->append(start, at);
-      if (is_valid) {
-        AppendEscaped(c, out);
-      } else {
-        out->append("\xEF\xBF\xBD");
-      }
-      start = text.data();
-    }
-    before = *at;
-  }
-  out->append(start, text.data());
-  out->push_back('"');
-}
-
-void AppendJsonDouble(double value, std::string* out) {
-  if (!std::isfinite(value)) {
-    out->append("null");
-    return;
-  }
-  if (value == 0 && std::signbit(value)) {
-    // Readers take "-0" for an integer, and integers have no negative zero.
-    out->append("-0.0");
-    return;
-  }
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value).ptr;
-  out->append(buffer, end);
 }
 
 namespace {
@@ -342,6 +269,39 @@ absl::Status Mismatch(const FieldDescriptor* field, absl::string_view wanted,
                                                  "\": expected ", wanted,
                                                  ", found ", TypeName(value)));
 }
+
+absl::Status Repeated(std::string_view key) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("field \"", absl::string_view(key.data(), key.size()),
+                   "\" is there twice; which one counts?"));
+}
+
+// The fields of a message that are read so far.
+class SeenFields {
+ public:
+  explicit SeenFields(const TypePlan& plan)
+      : plan_(plan), seen_(plan.fields.size()) {}
+
+  // The field called `key`; null if there is none. `is_repeated` says whether
+  // it was asked for before.
+  const FieldDescriptor* Find(std::string_view key, bool* is_repeated) {
+    // Writers keep the order of the schema, so it is often the next one.
+    if (next_ >= plan_.fields.size() ||
+        plan_.fields[next_].field->name() != key) {
+      const auto found = plan_.by_name.find(key);
+      if (found == plan_.by_name.end()) return nullptr;
+      next_ = found->second;
+    }
+    *is_repeated = seen_[next_];
+    seen_[next_] = true;
+    return plan_.fields[next_++].field;
+  }
+
+ private:
+  const TypePlan& plan_;
+  absl::InlinedVector<bool, 128> seen_;
+  size_t next_ = 0;
+};
 
 absl::Status ReadObject(const object& json, Message* message);
 
@@ -440,6 +400,8 @@ absl::Status ReadMap(const element& value, const FieldDescriptor* field,
   if (value.get(json) != simdjson::SUCCESS) {
     return Mismatch(field, "an object", value);
   }
+  std::string_view repeated;
+  if (HasRepeatedKey(json, &repeated)) return Repeated(repeated);
   for (const auto& [key, item] : json) {
     if (item.is_null()) continue;
     Message* entry = message->GetReflection()->AddMessage(message, field);
@@ -452,8 +414,6 @@ absl::Status ReadMap(const element& value, const FieldDescriptor* field,
 
 absl::Status ReadField(const element& value, const FieldDescriptor* field,
                        Message* message) {
-  // If a key occurs twice the last one wins, as in most JSON readers.
-  message->GetReflection()->ClearField(message, field);
   if (value.is_null()) return absl::OkStatus();
   if (field->is_map()) return ReadMap(value, field, message);
   if (!field->is_repeated()) return ReadValue(value, field, message);
@@ -476,9 +436,11 @@ absl::Status ReadField(const element& value, const FieldDescriptor* field,
 }
 
 absl::Status ReadObject(const object& json, Message* message) {
+  SeenFields seen(PlanFor(message->GetDescriptor()));
   for (const auto& [key, value] : json) {
-    const FieldDescriptor* field =
-        message->GetDescriptor()->FindFieldByName(std::string(key));
+    bool is_repeated = false;
+    const FieldDescriptor* const field = seen.Find(key, &is_repeated);
+    if (is_repeated) return Repeated(key);
     if (field != nullptr) RETURN_IF_ERROR(ReadField(value, field, message));
   }
   return absl::OkStatus();
@@ -528,6 +490,12 @@ std::string ReadUntrustedItems(const element& value,
 }  // namespace
 
 std::string ReadUntrusted(const object& json, Message* message) {
+  SeenFields seen(PlanFor(message->GetDescriptor()));
+  for (const auto& [key, value] : json) {
+    bool is_repeated = false;
+    seen.Find(key, &is_repeated);
+    if (is_repeated) return std::string(key);
+  }
   for (const TypePlan::Field& planned :
        PlanFor(message->GetDescriptor()).fields) {
     const FieldDescriptor* const field = planned.field;
@@ -571,13 +539,23 @@ absl::StatusOr<std::string> JsonReader::Open(absl::string_view line) {
     return absl::InvalidArgumentError("not a JSON object");
   }
   std::string_view record;
-  if (parser_->json["record"].get(record) != simdjson::SUCCESS) {
+  int64_t schema = 0;
+  int records = 0;
+  int schemas = 0;
+  for (const auto& [key, value] : parser_->json) {
+    if (key == "record") {
+      if (++records > 1) return Repeated(key);
+      if (value.get(record) != simdjson::SUCCESS) break;
+    } else if (key == "schema") {
+      if (++schemas > 1) return Repeated(key);
+      if (value.get(schema) != simdjson::SUCCESS) schema = 0;
+    }
+  }
+  if (record.data() == nullptr) {
     return absl::InvalidArgumentError(
         "no field \"record\" that says what it is");
   }
-  int64_t schema;
-  if (parser_->json["schema"].get(schema) != simdjson::SUCCESS ||
-      schema != kSchemaVersion) {
+  if (schema != kSchemaVersion) {
     return absl::InvalidArgumentError(
         absl::StrCat("field \"schema\" is not ", kSchemaVersion,
                      ", the version that this program reads"));

@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/allowed_sizes.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 
 namespace feedrate {
@@ -84,6 +85,9 @@ absl::Status RecordReader::ReadDescriptor(int fd, const std::string& name) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return CannotRead(name);
     if (got == 0) break;
+    if (line_number_ == 0 && scanned == 0) {
+      RETURN_IF_ERROR(CheckNotCompressed(name, pending));
+    }
     size_t start = 0;
     for (size_t end = pending.find('\n', scanned); end != std::string::npos;
          end = pending.find('\n', start)) {

@@ -19,6 +19,7 @@
 #include "lib/base/files.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
+#include "lib/records/repeated_keys.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/train_worker.pb.h"
 #include "lib/records/worker.pb.h"
@@ -216,6 +217,37 @@ TEST(JsonReaderTest, WrongTypesNameTheField) {
             "field \"cost_s\": expected a number, found true or false");
 }
 
+// Readers disagree about which of the two counts.
+TEST(JsonReaderTest, WhatIsThereTwiceIsRefused) {
+  EXPECT_EQ(ErrorOf(JobLine("\"workers\":8,\"seed\":1,\"workers\":8")),
+            "field \"workers\" is there twice; which one counts?");
+  for (const char* fields :
+       {"\"workers\":null,\"workers\":8", "\"work\\u0065rs\":1,\"workers\":8",
+        "\"settings\":{\"a\":\"1\",\"a\":\"2\"}", "\"schema\":1",
+        "\"labels\":[],\"labels\":[\"x\"]", "\"record\":\"row\"",
+        "\"settings\":{\"a\":\"1\"},\"settings\":{\"b\":\"2\"}"}) {
+    EXPECT_THAT(ErrorOf(JobLine(fields)), HasSubstr("is there twice"))
+        << fields;
+  }
+  EXPECT_EQ(ErrorOf(JobLine("\"seed\":1,\"new\":1,\"workers\":8")), "");
+  std::string many = "\"settings\":{";
+  for (int i = 0; i < 100; ++i) many += absl::StrCat("\"k", i, "\":\"v\",");
+  EXPECT_EQ(ErrorOf(JobLine(many + "\"k\":\"v\"}")), "");
+  EXPECT_THAT(ErrorOf(JobLine(many + "\"k57\":\"v\"}")),
+              HasSubstr("\"k57\" is there twice"));
+}
+
+TEST(FindRepeatedKeyTest, NamesThePlaceAtAnyDepth) {
+  const auto place_in = [](const std::string& json) {
+    simdjson::dom::parser parser;
+    return FindRepeatedKey(parser.parse(json).value());
+  };
+  EXPECT_EQ(place_in("{\"a\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}"), "");
+  EXPECT_EQ(place_in("{\"a\":1,\"b\":2,\"a\":1}"), "a");
+  EXPECT_EQ(place_in("{\"a\":[0,{\"b\":{\"c\":1,\"c\":1}}]}"), "a[1].b.c");
+  EXPECT_EQ(place_in("[[{\"x\":1,\"x\":1}]]"), "[0][0].x");
+}
+
 TEST(JsonReaderTest, NewerFieldsAndNullsArePassedOver) {
   JsonReader reader;
   Job job;
@@ -283,6 +315,8 @@ TEST(ReadUntrustedTest, ListsAndMapsHaveTheirTypes) {
   EXPECT_EQ(WrongOf<EpochReply>(with("[0.5]", "0.5")), "samples_s");
   EXPECT_EQ(WrongOf<EpochReply>(with("[0.5]", "[\"a\"]")), "samples_s");
   EXPECT_EQ(WrongOf<EpochReply>(with("[0.5]", "[-0.5]")), "samples_s");
+  EXPECT_EQ(WrongOf<EpochReply>(with("[0.5]", "[0.5],\"samples_s\":[1]")),
+            "samples_s");
   EXPECT_EQ(WrongOf<EpochReply>(with("[[7]]", "[7]")), "counts");
   EXPECT_EQ(WrongOf<EpochReply>(with("[[7]]", "[[-7]]")), "counts");
   TrainReply train;
@@ -448,6 +482,10 @@ TEST(RecordReaderTest, MissingAndEndlessFilesAreErrors) {
             absl::StatusCode::kNotFound);
   EXPECT_EQ(reader.ReadFile("/dev/zero").code(),
             absl::StatusCode::kInvalidArgument);
+  const std::string packed = ::testing::TempDir() + "/rows.jsonl.gz";
+  ASSERT_TRUE(WriteFileAtomically(packed, "\x1f\x8b\x08rest\n").ok());
+  EXPECT_THAT(std::string(reader.ReadFile(packed).message()),
+              HasSubstr("is compressed with gzip; unpack it first"));
 }
 
 using ::testing::HasSubstr;
