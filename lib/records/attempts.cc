@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <set>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -92,6 +95,123 @@ bool IsFlag(absl::string_view word, absl::string_view flag) {
          absl::StrCat("__", flag);
 }
 
+// Programs that write `run` records.
+constexpr absl::string_view kRunners[] = {"eval",     "micro", "mixture",
+                                          "pipeline", "train", "video"};
+
+// Flags that only choose what is measured, and how. Not: Python interpreters,
+// subjects, endpoints, checkpoints, folders and files that are written.
+constexpr absl::string_view kRepeatedFlags[] = {"accumulation",
+                                                "activation_checkpointing",
+                                                "audit",
+                                                "batch_size",
+                                                "batches",
+                                                "budget",
+                                                "clip_norm",
+                                                "cold",
+                                                "compile",
+                                                "config",
+                                                "connections",
+                                                "consumer_ms",
+                                                "dataset",
+                                                "depth",
+                                                "deterministic",
+                                                "device",
+                                                "epochs",
+                                                "equivalence",
+                                                "fail_on",
+                                                "format",
+                                                "graphs",
+                                                "hardware",
+                                                "images",
+                                                "items",
+                                                "jobs",
+                                                "label",
+                                                "learning_rate",
+                                                "libraries",
+                                                "loader",
+                                                "lock_clocks",
+                                                "measured_steps",
+                                                "memory_limit",
+                                                "mixing",
+                                                "model",
+                                                "note",
+                                                "num_items",
+                                                "on_error",
+                                                "optimizer",
+                                                "optimizer_in_step",
+                                                "params_profile",
+                                                "peak_tflops",
+                                                "precision",
+                                                "prefetch",
+                                                "probes",
+                                                "quiet",
+                                                "quiet_wait",
+                                                "retries",
+                                                "runs",
+                                                "scenario",
+                                                "scope",
+                                                "seed",
+                                                "shard",
+                                                "skip_missing",
+                                                "stable_within",
+                                                "steps",
+                                                "teardown_limit",
+                                                "thread_policy",
+                                                "threads",
+                                                "timeout",
+                                                "transforms",
+                                                "verify",
+                                                "warmup_steps",
+                                                "window",
+                                                "workers",
+                                                "world_size"};
+
+// Whether a value may stand in a command that people run: plain characters, no
+// address, no way out of a folder, and no colon, which names code.
+bool IsPlainValue(absl::string_view value) {
+  return std::all_of(value.begin(), value.end(),
+                     [](char c) {
+                       return absl::ascii_isalnum(c) ||
+                              absl::StrContains("-_=/.,+@% ",
+                                                absl::string_view(&c, 1));
+                     }) &&
+         !absl::StrContains(value, "..");
+}
+
+bool IsRepeated(absl::string_view word) {
+  return std::any_of(
+      std::begin(kRepeatedFlags), std::end(kRepeatedFlags),
+      [word](absl::string_view flag) { return IsFlag(word, flag); });
+}
+
+// The checked words of a command, not yet ready for a shell: a program, and
+// flags as `--flag` or `--flag=value`. Empty if there is any other.
+std::vector<std::string> CheckedWords(absl::Span<const std::string> command) {
+  if (command.empty()) return {};
+  const std::string program =
+      command[0].substr(command[0].find_last_of('/') + 1);
+  if (std::find(std::begin(kRunners), std::end(kRunners), program) ==
+      std::end(kRunners)) {
+    return {};
+  }
+  std::vector<std::string> words = {program};
+  for (size_t i = 1; i < command.size(); ++i) {
+    std::string word = command[i];
+    if (word == "--resume") continue;
+    const bool has_value =
+        absl::StrContains(word, '=') ||
+        (i + 1 < command.size() && !absl::StartsWith(command[i + 1], "--"));
+    if (has_value && !absl::StrContains(word, '=')) {
+      absl::StrAppend(&word, "=", command[++i]);
+    }
+    if (IsFlag(word, "output")) continue;
+    if (!IsRepeated(word) || !IsPlainValue(word)) return {};
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
 std::string ListFlag(absl::string_view flag,
                      const std::set<std::string>& values) {
   return ShellWord(absl::StrCat("--", flag, "=", absl::StrJoin(values, ",")));
@@ -99,55 +219,55 @@ std::string ListFlag(absl::string_view flag,
 
 }  // namespace
 
-std::string StartOf(const std::string& program) {
-  const std::string name = program.substr(program.find_last_of('/') + 1);
-  const std::string command = ProgramCommand(name);
-  return command == name ? ShellWord(program) : command;
+std::vector<std::string> CheckedCommand(absl::Span<const std::string> command) {
+  std::vector<std::string> words = CheckedWords(command);
+  if (words.empty()) return words;
+  for (size_t i = 1; i < words.size(); ++i) words[i] = ShellWord(words[i]);
+  words[0] = ProgramCommand(words[0]);
+  return words;
 }
 
 std::string FlagOf(absl::Span<const std::string> command,
                    absl::string_view flag) {
   for (size_t i = 1; i < command.size(); ++i) {
     if (!IsFlag(command[i], flag)) continue;
-    if (absl::StrContains(command[i], '=')) return ShellWord(command[i]);
-    if (i + 1 < command.size()) {
-      return ShellWord(absl::StrCat(command[i], "=", command[i + 1]));
+    std::string word = command[i];
+    if (!absl::StrContains(word, '=')) {
+      if (i + 1 == command.size()) return "";
+      absl::StrAppend(&word, "=", command[i + 1]);
     }
+    return IsRepeated(word) && IsPlainValue(word) ? ShellWord(word) : "";
   }
   return "";
 }
 
 std::vector<std::string> CommandAgain(absl::Span<const std::string> command,
                                       absl::Span<const Row* const> rows) {
-  if (command.empty()) return {};
+  const std::vector<std::string> words = CheckedWords(command);
   std::set<std::string> libraries;
   std::set<std::string> transforms;
   for (const Row* row : rows) {
+    // A library with a colon is code that the row names.
+    if (!IsPlainValue(row->library()) || !IsPlainValue(row->transform())) {
+      return {};
+    }
     libraries.insert(row->library());
     transforms.insert(row->transform());
   }
   // Jobs of a file are what they are; those of a config can be narrowed down.
   const bool has_config = std::any_of(
-      command.begin(), command.end(),
+      words.begin(), words.end(),
       [](const std::string& word) { return IsFlag(word, "config"); });
   const bool by_transform = has_config && transforms.count("") == 0;
-  std::vector<std::string> dropped = {"output"};
-  if (has_config) dropped.push_back("libraries");
-  if (by_transform) dropped.push_back("transforms");
-  std::vector<std::string> words = {StartOf(command[0])};
-  for (size_t i = 1; i < command.size(); ++i) {
-    const std::string& word = command[i];
-    if (word == "--resume") continue;
-    if (std::any_of(dropped.begin(), dropped.end(),
-                    [&](const auto& flag) { return IsFlag(word, flag); })) {
-      if (!absl::StrContains(word, '=')) ++i;
-      continue;
-    }
-    words.push_back(ShellWord(word));
+  std::vector<std::string> kept;
+  for (const std::string& word : words) {
+    if (has_config && IsFlag(word, "libraries")) continue;
+    if (by_transform && IsFlag(word, "transforms")) continue;
+    kept.push_back(kept.empty() ? ProgramCommand(word) : ShellWord(word));
   }
-  if (has_config) words.push_back(ListFlag("libraries", libraries));
-  if (by_transform) words.push_back(ListFlag("transforms", transforms));
-  return words;
+  if (has_config) kept.push_back(ListFlag("libraries", libraries));
+  if (by_transform) kept.push_back(ListFlag("transforms", transforms));
+  return kept;
 }
 
 }  // namespace feedrate

@@ -39,18 +39,23 @@ bool HasLabel(const Row& row, absl::string_view label);
 // had a part.
 std::string PageCacheOf(const Row& row);
 
-// How to start the program of a recorded command, ready for a shell. One that
-// `feedrate` started has a path that nobody typed.
-std::string StartOf(const std::string& program);
+// A recorded command is text that anybody may have written, and people run what
+// we print. So the functions below make commands anew: the name of one of our
+// runners, never a path, and flags that name neither code nor programs nor
+// files that are written, with values of plain characters.
+
+// The words of a recorded command, ready for a shell. Empty if the program is
+// no runner, or if it has a word that is not repeated.
+std::vector<std::string> CheckedCommand(absl::Span<const std::string> command);
 
 // A flag of a recorded command with its value, ready for a shell. Empty if it
-// was not given.
+// was not given, or is not repeated.
 std::string FlagOf(absl::Span<const std::string> command,
                    absl::string_view flag);
 
 // The command of a run, to measure some of its rows again: limited to their
 // libraries and transforms if the run has a config, and without flags for where
-// rows go. The words are ready for a shell. Empty if `command` is.
+// rows go. The words are ready for a shell. Empty as in CheckedCommand.
 std::vector<std::string> CommandAgain(absl::Span<const std::string> command,
                                       absl::Span<const Row* const> rows);
 

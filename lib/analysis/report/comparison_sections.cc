@@ -384,15 +384,6 @@ absl::optional<Figure> EffectsFigure(const std::vector<Verdict>& jobs) {
   return figure;
 }
 
-absl::optional<CodeBlock> CommandsOf(const std::vector<Verdict>& verdicts) {
-  std::set<std::string> commands;
-  for (const Verdict& verdict : verdicts) {
-    if (!verdict.command().empty()) commands.insert(verdict.command());
-  }
-  if (commands.empty()) return absl::nullopt;
-  return CodeBlock{"See it again", absl::StrJoin(commands, "\n")};
-}
-
 }  // namespace
 
 absl::optional<Section> VerdictsSection(std::vector<Verdict> verdicts) {
@@ -422,9 +413,6 @@ absl::optional<Section> VerdictsSection(std::vector<Verdict> verdicts) {
   }
   if (auto rules = RulesTable(jobs)) {
     section.blocks.emplace_back(*std::move(rules));
-  }
-  if (auto commands = CommandsOf(verdicts)) {
-    section.blocks.emplace_back(*std::move(commands));
   }
   return section;
 }

@@ -125,7 +125,7 @@ TEST(VerdictsSectionTest, TheSuiteComesFirstThenWhatIsSlower) {
   EXPECT_THAT(text, HasSubstr("[+3.2%, +5.2%]"));
 }
 
-TEST(VerdictsSectionTest, CodesReasonsAndCommandsAreShown) {
+TEST(VerdictsSectionTest, CodesAndReasonsAreShownButNoCommandsOfRecords) {
   Verdict crashed = JobVerdict("a", "invalid", 0);
   crashed.clear_effect();
   crashed.add_codes("crashed");
@@ -135,7 +135,7 @@ TEST(VerdictsSectionTest, CodesReasonsAndCommandsAreShown) {
   const std::string text = PageOf({crashed});
   EXPECT_THAT(text, HasSubstr("crashed, too_few"));
   EXPECT_THAT(text, HasSubstr("b crashed in pair 3"));
-  EXPECT_THAT(text, HasSubstr("duel --a=x --b=y"));
+  EXPECT_THAT(text, Not(HasSubstr("duel --a=x --b=y")));
   EXPECT_THAT(text, HasSubstr("not measured"));
 }
 

@@ -454,14 +454,17 @@ absl::optional<Section> RepeatSection(const ReportInput& input) {
   for (const Run& run : input.runs) {
     if (run.command().empty()) continue;
     if (!run.label().empty() || !run.started_at().empty()) {
-      absl::StrAppend(&commands, "# ", run.label(),
-                      run.label().empty() ? "" : ", ", run.started_at(), "\n");
+      absl::StrAppend(&commands, "# ", PrintableText(run.label()),
+                      run.label().empty() ? "" : ", ",
+                      PrintableText(run.started_at()), "\n");
     }
-    std::vector<std::string> words = {StartOf(run.command(0))};
-    for (int i = 1; i < run.command_size(); ++i) {
-      words.push_back(ShellWord(run.command(i)));
-    }
-    absl::StrAppend(&commands, ShellCommand(words), "\n");
+    const std::vector<std::string> words = CheckedCommand(
+        std::vector<std::string>(run.command().begin(), run.command().end()));
+    absl::StrAppend(&commands,
+                    words.empty() ? "# not printed: the record has a program "
+                                    "or flags that are not taken from records"
+                                  : ShellCommand(words),
+                    "\n");
   }
   if (!commands.empty()) {
     section.blocks.emplace_back(CodeBlock{"", std::move(commands)});

@@ -275,7 +275,7 @@ std::string DatasetOf(const std::string& config) {
   const std::string dataset = place.substr(0, place.find('"'));
   return absl::StartsWith(dataset, "synthetic")
              ? ""
-             : ShellWord(absl::StrCat("--dataset=", dataset));
+             : FlagOf({"", absl::StrCat("--dataset=", dataset)}, "dataset");
 }
 
 // Flags of a run that jobs do not have: a row names its data set, not where it
@@ -287,11 +287,8 @@ std::string RunFlags(const Run& run) {
   if (dataset.empty()) dataset = DatasetOf(run.config());
   std::string flags = dataset.empty() ? "" : absl::StrCat(" ", dataset);
   if (absl::c_linear_search(command, "--cold")) flags += " --cold";
-  for (const char* name : {"python", "peak_tflops"}) {
-    const std::string flag = FlagOf(command, name);
-    if (!flag.empty()) absl::StrAppend(&flags, " ", flag);
-  }
-  return flags;
+  const std::string peak = FlagOf(command, "peak_tflops");
+  return peak.empty() ? flags : absl::StrCat(flags, " ", peak);
 }
 
 // Those that all runs of `program` in the files had, else nothing.
