@@ -20,6 +20,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/job_identity.h"
+#include "lib/records/repeated_keys.h"
 #include "lib/records/row.pb.h"
 #include "simdjson.h"
 
@@ -50,6 +51,7 @@ std::string Text(const object& json, Keys keys) {
   return std::string(text);
 }
 
+// A number; 0 if there is none.
 double Number(const object& json, Keys keys) {
   element found;
   double number;
@@ -224,6 +226,11 @@ absl::Status AddTransform(Row row, const object& result,
   const bool unsupported =
       status == "unsupported" || (Find(result, {"supported"}, &supported) &&
                                   !Truth(result, {"supported"}));
+  element stated;
+  if (Find(result, {"median_throughput"}, &stated) && !stated.is_number()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(row.transform(), ": \"median_throughput\" is no number"));
+  }
   const double median = Number(result, {"median_throughput"});
   if (unsupported || (!status.empty() && status != "ok")) {
     row.set_status(unsupported ? "unsupported" : "failed");
@@ -240,8 +247,12 @@ absl::Status AddTransform(Row row, const object& result,
   row.set_status("ok");
   element list;
   array throughputs;
-  if (Find(result, {"throughputs"}, &list) &&
-      list.get(throughputs) == simdjson::SUCCESS && throughputs.size() > 0) {
+  const bool has_runs = Find(result, {"throughputs"}, &list);
+  if (has_runs && list.get(throughputs) != simdjson::SUCCESS) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(row.transform(), ": \"throughputs\" is no list"));
+  }
+  if (has_runs && throughputs.size() > 0) {
     int32_t index = 0;
     for (const element entry : throughputs) {
       double throughput;
@@ -282,11 +293,18 @@ absl::Status ImportAlbumentations(
     const std::string& name, absl::string_view content,
     const std::function<absl::Status(const Row&)>& add) {
   simdjson::dom::parser parser;
+  element parsed;
   object file;
   const simdjson::padded_string padded(content.data(), content.size());
-  const simdjson::error_code error = parser.parse(padded).get(file);
+  simdjson::error_code error = parser.parse(padded).get(parsed);
+  if (error == simdjson::SUCCESS) error = parsed.get(file);
   if (error != simdjson::SUCCESS) {
     return NotAResult(name, simdjson::error_message(error));
+  }
+  const std::string repeated = FindRepeatedKey(parsed);
+  if (!repeated.empty()) {
+    return NotAResult(
+        name, absl::StrCat(repeated, " is there twice; which one counts?"));
   }
   object metadata;
   object results;

@@ -151,7 +151,9 @@ Column ColumnOf(const std::string& header) {
   const std::string tail =
       last == std::string::npos ? text : text.substr(last + 1);
   std::string stem = text;
-  const double seconds = SecondsOf(tail);
+  // `time_min` is the least of several times; `time (min)` is in minutes.
+  const bool has_brackets = column.name.find_first_of("([") != column.name.npos;
+  const double seconds = tail == "min" && !has_brackets ? 0 : SecondsOf(tail);
   if (seconds > 0 && last != std::string::npos) {
     stem = text.substr(0, last);
     while (!stem.empty() && stem.back() == '_') stem.pop_back();
@@ -159,8 +161,7 @@ Column ColumnOf(const std::string& header) {
   const auto role = Roles().find(stem);
   if (role != Roles().end()) column.role = role->second;
   // A column may be called only `ns`.
-  if (role == Roles().end() && seconds > 0 && text == tail && text != "min" &&
-      text != "s") {
+  if (role == Roles().end() && seconds > 0 && text == tail && text != "s") {
     column.role = Role::kTime;
   }
   column.seconds = text == "seconds" ? 1 : seconds;
@@ -362,9 +363,11 @@ absl::Status AddCsvRow(const std::vector<Column>& columns,
     const std::string& text = fields[i];
     double number = 0;
     const bool is_number = ReadNumber(text, &number);
-    const bool needs_number = IsTime(column) || column.role == Role::kDeviation;
-    if (needs_number && !is_number) {
-      if (text.empty() && column.role == Role::kDeviation) continue;
+    const bool may_be_empty = column.role == Role::kDeviation ||
+                              column.role == Role::kCount ||
+                              column.role == Role::kIterations;
+    if ((IsTime(column) || may_be_empty) && !is_number) {
+      if (text.empty() && may_be_empty) continue;
       return sink->Error(
           absl::StrCat("line ", line),
           absl::StrCat("\"", text, "\" is no number in column ", column.name));

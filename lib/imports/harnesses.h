@@ -40,6 +40,13 @@ class RowSink {
   // Counts a result that is no time.
   void LeaveOut() { ++importer_->left_out_; }
 
+  // Names where the values come from that are read next, such as `runs[2]`.
+  void At(absl::string_view place) { place_ = std::string(place); }
+  // Remembers what is wrong with a value there; the first one counts. No row is
+  // added any more, and ReadText and its kin return it.
+  void Refuse(absl::string_view what) { problem_.Update(Error(place_, what)); }
+  const absl::Status& problem() const { return problem_; }
+
   // An InvalidArgument error at a place of the file.
   absl::Status Error(absl::string_view place, absl::string_view what) const;
 
@@ -60,6 +67,8 @@ class RowSink {
   const char* const padded_end_;
   const std::string harness_;
   Importer* const importer_;
+  std::string place_;
+  absl::Status problem_;
   Row row_;
   // The identity of the last row, and its id.
   Job last_;

@@ -323,12 +323,14 @@ absl::Status Importer::ReadFolder(const std::string& folder,
       harness_.empty() || harness_ == "criterion"
           ? CriterionFolders(files, baseline)
           : std::vector<std::string>();
+  ++files_;
   for (const std::string& results : criterion) {
     RowSink sink(this, "criterion", results, true);
     RETURN_IF_ERROR(
         ReadCriterion(results, ContentOf(JoinPath(results, "benchmark.json")),
                       ContentOf(JoinPath(results, "estimates.json")),
                       ContentOf(JoinPath(results, "sample.json")), &sink));
+    RETURN_IF_ERROR(sink.problem());
   }
   if (!criterion.empty()) return absl::OkStatus();
   bool has_any = false;
@@ -361,6 +363,7 @@ absl::Status Importer::ReadContent(const std::string& name,
                                    absl::string_view content,
                                    bool may_read_files,
                                    const char* padded_end) {
+  RETURN_IF_ERROR(CheckNotCompressed(name, content));
   std::string harness = harness_.empty() ? DetectHarness(content) : harness_;
   if (harness.empty()) return NoResult(name);
   if (harness == kAlbumentations) {
@@ -369,13 +372,16 @@ absl::Status Importer::ReadContent(const std::string& name,
   absl::string_view text = content;
   absl::ConsumePrefix(&text, "\xef\xbb\xbf");
   text = absl::StripLeadingAsciiWhitespace(text);
+  ++files_;
   RowSink sink(this, harness, name, may_read_files, padded_end);
   const bool is_json = !text.empty() && (text[0] == '{' || text[0] == '[');
   if (harness == "go" || harness == "catch2" || harness == "csv" ||
       (harness == "nvbench" && !is_json)) {
-    return feedrate::ReadText(harness, text, &sink);
+    RETURN_IF_ERROR(feedrate::ReadText(harness, text, &sink));
+  } else {
+    RETURN_IF_ERROR(ReadJson(harness, text, &sink));
   }
-  return ReadJson(harness, text, &sink);
+  return sink.problem();
 }
 
 Row* RowSink::Start() {
@@ -396,6 +402,7 @@ absl::Status RowSink::Error(absl::string_view place,
 }
 
 absl::Status RowSink::Finish() {
+  RETURN_IF_ERROR(problem_);
   size_t bytes = row_.transform().size() + row_.library().size() +
                  row_.scope().size() + row_.device().size() +
                  row_.library_version().size() + row_.hardware().size();
@@ -434,11 +441,13 @@ absl::Status RowSink::Finish() {
     row_.set_machine_profile(importer_->machine_);
     ++importer_->unstated_;
   }
+  row_.set_run_id(absl::StrCat("file ", importer_->files_));
   row_.set_run_index(importer_->runs_[last_id_]++);
   return importer_->add_(row_);
 }
 
 absl::Status RowSink::Add(absl::Span<const double> seconds, double iterations) {
+  RETURN_IF_ERROR(problem_);
   for (const double second : seconds) {
     if (!std::isfinite(second) || second <= 0) {
       return AddStatus("failed", "a time is not above 0");
@@ -468,6 +477,7 @@ absl::Status RowSink::Add(absl::Span<const double> seconds, double iterations) {
 }
 
 absl::Status RowSink::AddSummary(const SampleSummary& summary) {
+  RETURN_IF_ERROR(problem_);
   const double second =
       summary.median_s() > 0 ? summary.median_s() : summary.mean_s();
   if (!(second > 0) || !std::isfinite(second) || !std::isfinite(1 / second)) {

@@ -102,6 +102,9 @@ class Importer {
   const std::string machine_;
   // By job_id.
   absl::flat_hash_map<std::string, int32_t> runs_;
+  // Files so far. Rows of one file are of one execution: `run_id` is its
+  // number.
+  int64_t files_ = 0;
   int64_t left_out_ = 0;
   int64_t unstated_ = 0;
 };

@@ -469,6 +469,22 @@ TEST(CsvTest, ColumnsTellTheirUnits) {
   EXPECT_EQ(rows[4].counters().at("errors"), 2);
 }
 
+TEST(CsvTest, TheLeastOfSeveralTimesIsNotInMinutes) {
+  std::vector<Row> rows;
+  Importer importer({"csv", {}}, [&rows](const Row& row) {
+    rows.push_back(row);
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(
+      importer.ReadText("f", "name,time_min,time_s\na,.9,1\n", false).ok());
+  ASSERT_TRUE(importer.ReadText("f", "name,time (min)\na,2\n", false).ok());
+  EXPECT_FALSE(importer.ReadText("f", "name,time_min\na,2\n", false).ok());
+  ASSERT_EQ(rows.size(), 2);
+  ExpectSame(rows[0].samples_s(0), 1);
+  EXPECT_EQ(rows[0].counters().at("time_min"), .9);
+  ExpectSame(rows[1].samples_s(0), 120);
+}
+
 TEST(CsvTest, LinesThatMayBeOtherBenchmarksAreRefused) {
   std::vector<Row> rows;
   const auto read = [&rows](const std::string& text,
@@ -574,7 +590,7 @@ TEST(ImporterTest, BadInputIsNamedWithItsPlace) {
       {"google_benchmark", "{}", "no list \"benchmarks\""},
       {"pytest_benchmark", "[]", "not a result of pytest_benchmark"},
       {"pyperf", "{\"benchmarks\": [{\"runs\": [{\"values\": [\"a\"]}]}]}",
-       "benchmarks[0].runs[0]: \"values\" is no list of numbers"},
+       "benchmarks[0].runs[0]: \"values\"[0] is \"a\", which is no number"},
       {"hyperfine", "{\"results\": [{}]}", "results[0]: has no \"command\""},
       {"jmh", "[{\"benchmark\": \"b\"}]",
        "[0]: has no object \"primaryMetric\""},
@@ -609,6 +625,85 @@ TEST(ImporterTest, BadInputIsNamedWithItsPlace) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << each[1];
     EXPECT_THAT(std::string(status.message()), StartsWith("f: ")) << each[1];
     EXPECT_THAT(std::string(status.message()), HasSubstr(each[2]));
+  }
+}
+
+// Readers disagree about which of two values counts, and a number that is text
+// is not absent: each of these made a slowdown pass.
+TEST(ImporterTest, WhatIsSaidTwiceOrAsTextIsRefused) {
+  const std::string pytest = "{\"benchmarks\": [{\"fullname\": \"t\", ";
+  const std::string asv =
+      "{\"result_columns\": [\"result\", \"params\", \"samples\"], "
+      "\"results\": {\"time_x\": ";
+  const std::vector<std::vector<std::string>> cases = {
+      {"pytest_benchmark",
+       pytest + "\"stats\": {\"data\": [1]}, \"stats\": {\"data\": [5]}}]}",
+       "benchmarks[0].stats: is there twice"},
+      {"pytest_benchmark",
+       pytest + "\"stats\": {\"data\": [1], \"data\": [5]}}]}",
+       "benchmarks[0].stats.data: is there twice"},
+      {"pytest_benchmark", "{\"benchmarks\": [], \"benchmarks\": []}",
+       "f: benchmarks: is there twice"},
+      {"pytest_benchmark",
+       pytest + "\"stats\": {\"mean\": \"fast\", \"median\": 1}}]}",
+       "benchmarks[0].stats: \"mean\" is \"fast\", which is no number"},
+      {"pytest_benchmark",
+       pytest + "\"stats\": {\"data\": \"fast\", \"median\": 1}}]}",
+       "\"data\" is \"fast\", which is no list"},
+      {"google_benchmark",
+       "{\"benchmarks\": [{\"name\": \"a\", \"real_time\": 1, "
+       "\"cpu_time\": \"1\"}]}",
+       "benchmarks[0]: \"cpu_time\" is \"1\", which is no number"},
+      {"hyperfine",
+       "{\"results\": [{\"command\": \"c\", \"mean\": 1, \"times\": "
+       "[5, \"5\"]}]}",
+       "results[0]: \"times\"[1] is \"5\", which is no number"},
+      {"hyperfine", "{\"results\": [{\"command\": \"c\", \"mean\": true}]}",
+       "\"mean\" is true, which is no number"},
+      {"jmh",
+       "[{\"benchmark\": \"b\", \"primaryMetric\": {\"score\": 1, "
+       "\"scoreUnit\": \"s/op\", \"rawData\": [[\"5\"]]}}]",
+       "[0]: \"rawData\"[0] is \"5\", which is no number"},
+      {"criterion", "{\"iters\": [1], \"times\": [\"1\"]}",
+       "f: sample.json: \"times\"[0]"},
+      {"criterion", "{\"mean\": {\"point_estimate\": \"1\"}}",
+       "f: estimates.json: mean: \"point_estimate\" is \"1\""},
+      {"nvbench",
+       "{\"benchmarks\": [{\"name\": \"n\", \"states\": [{\"summaries\": "
+       "[{\"tag\": \"nv/cold/time/gpu/mean\", \"data\": [{\"name\": "
+       "\"value\", \"value\": \"fast\"}]}]}]}]}",
+       "f: n: nv/cold/time/gpu/mean is \"fast\", which is no number"},
+      {"asv", asv + "[[1, 2], [[\"a\"]]]}}",
+       "results.time_x: \"result\" has 2 values, but the parameters have 1 "
+       "combination"},
+      {"asv", asv + "[[1], [[\"a\", \"b\"]]]}}",
+       "\"result\" has 1 value, but the parameters have 2 combinations"},
+      {"asv", asv + "[[1], [[\"a\"]], [[1], [2]]]}}",
+       "\"samples\" has 2 values"},
+      {"asv", asv + "[[1], [[\"a\"]], [[\"1\"]]]}}",
+       "results.time_x: \"samples\"[0] is \"1\", which is no number"},
+      {"asv", asv + "[[\"fast\"], [[\"a\"]]]}}",
+       "\"result\" is \"fast\", which is no number"},
+      {"asv", asv + "[[1], [[\"a\"]], null, 4]}}",
+       "has more values than the 3 \"result_columns\""},
+      {"csv", "name,time_s,iterations\na,1,many\n",
+       "line 2: \"many\" is no number in column iterations"},
+      {"", "\x1f\x8b\x08rest", "f: is compressed with gzip; unpack it first"},
+      {"albumentations",
+       "{\"metadata\": {\"library\": \"l\"}, \"results\": {\"Flip\": "
+       "{\"throughputs\": [1], \"throughputs\": [5]}}}",
+       "results.Flip.throughputs is there twice"},
+      {"albumentations",
+       "{\"metadata\": {\"library\": \"l\"}, \"results\": {\"Flip\": "
+       "{\"throughputs\": \"1\", \"median_throughput\": 5}}}",
+       "\"throughputs\" is no list"},
+  };
+  for (const std::vector<std::string>& each : cases) {
+    Importer importer({each[0], {}},
+                      [](const Row&) { return absl::OkStatus(); });
+    const absl::Status status = importer.ReadText("f", each[1], false);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << each[1];
+    EXPECT_THAT(std::string(status.message()), HasSubstr(each[2])) << each[1];
   }
 }
 
@@ -655,9 +750,11 @@ TEST(AsvTest, ManyCombinationsAreRead) {
   });
   const absl::Status status = importer.ReadText(
       "f",
-      absl::StrCat("{\"result_columns\": [\"result\", \"stats_number\", "
-                   "\"samples\"], \"results\": {\"time_x\": [",
-                   list("1"), ",", list("3"), ",", list("[1]"), "]}}"),
+      absl::StrCat("{\"result_columns\": [\"result\", \"params\", "
+                   "\"stats_number\", \"samples\"], \"results\": "
+                   "{\"time_x\": [",
+                   list("1"), ",[", list("0"), "],", list("3"), ",",
+                   list("[1]"), "]}}"),
       false);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(rows, kCombinations);

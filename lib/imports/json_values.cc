@@ -1,8 +1,11 @@
 #include "lib/imports/json_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +15,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/imports/harnesses.h"
+#include "lib/records/repeated_keys.h"
 #include "lib/records/row.pb.h"
 #include "simdjson.h"
 
@@ -48,6 +52,35 @@ size_t BrokenLine(absl::string_view text) {
   return open.empty() ? 0 : line;
 }
 
+// Numbers that JSON does not have.
+constexpr const char* kNumberWords[] = {"-Infinity", "Infinity", "-NaN", "NaN",
+                                        "-nan",      "nan",      "-inf", "inf"};
+
+bool IsNumberWord(std::string_view text) {
+  return std::find(std::begin(kNumberWords), std::end(kNumberWords), text) !=
+         std::end(kNumberWords);
+}
+
+// A value as a message shows it.
+std::string Shown(const element& value) {
+  const std::string text = simdjson::minify(value);
+  return text.size() <= 40 ? text : absl::StrCat(text.substr(0, 37), "…");
+}
+
+// The values of a list, which may be null.
+std::vector<element> ItemsOf(const element& value, absl::string_view name,
+                             RowSink* sink) {
+  std::vector<element> items;
+  array list;
+  if (value.get(list) == simdjson::SUCCESS) {
+    for (const element item : list) items.push_back(item);
+  } else if (!value.is_null()) {
+    sink->Refuse(
+        absl::StrCat("\"", name, "\" is ", Shown(value), ", which is no list"));
+  }
+  return items;
+}
+
 // The text with words that JSON does not have as strings.
 std::string QuoteWords(absl::string_view text) {
   std::string quoted;
@@ -61,8 +94,7 @@ std::string QuoteWords(absl::string_view text) {
     }
     if (c == '"') in_string = !in_string;
     absl::string_view word;
-    for (const char* known : {"-Infinity", "Infinity", "-NaN", "NaN", "-nan",
-                              "nan", "-inf", "inf"}) {
+    for (const char* known : kNumberWords) {
       if (!in_string && c != '"' && absl::StartsWith(text.substr(i), known)) {
         word = known;
         break;
@@ -90,11 +122,16 @@ absl::Status ParseJson(absl::string_view content, const RowSink& sink,
     const std::string quoted = QuoteWords(content);
     error = parser->parse(quoted.data(), quoted.size(), true).get(*parsed);
   }
-  if (error == simdjson::SUCCESS) return absl::OkStatus();
+  const std::string at = absl::StrCat(place, place.empty() ? "" : ": ");
+  if (error == simdjson::SUCCESS) {
+    const std::string repeated = FindRepeatedKey(*parsed);
+    if (repeated.empty()) return absl::OkStatus();
+    return sink.Error(absl::StrCat(at, repeated),
+                      "is there twice; which one counts?");
+  }
   const size_t line = BrokenLine(content);
   return sink.Error(
-      line > 0 ? absl::StrCat(place, place.empty() ? "" : ": ", "line ", line)
-               : std::string(place),
+      line > 0 ? absl::StrCat(at, "line ", line) : std::string(place),
       absl::StrCat("broken JSON (", simdjson::error_message(error),
                    "); the file may be half-written"));
 }
@@ -118,9 +155,22 @@ double NumberOf(const element& value) {
   return value.get(number) == simdjson::SUCCESS ? number : std::nan("");
 }
 
-double Number(const object& json, absl::string_view key) {
+double NumberOf(const element& value, absl::string_view name, RowSink* sink) {
+  double number;
+  if (value.get(number) == simdjson::SUCCESS) return number;
+  std::string_view text;
+  const bool is_word =
+      value.get(text) == simdjson::SUCCESS && IsNumberWord(text);
+  if (!value.is_null() && !is_word) {
+    sink->Refuse(absl::StrCat("\"", name, "\" is ", Shown(value),
+                              ", which is no number"));
+  }
+  return std::nan("");
+}
+
+double Number(const object& json, absl::string_view key, RowSink* sink) {
   element found;
-  return Has(json, key, &found) ? NumberOf(found) : std::nan("");
+  return Has(json, key, &found) ? NumberOf(found, key, sink) : std::nan("");
 }
 
 std::string PlainText(const element& value) {
@@ -143,21 +193,31 @@ array ArrayAt(const object& json, absl::string_view key, bool* found) {
   return inner;
 }
 
-std::vector<double> NumbersOf(const element& value) {
+std::vector<double> NumbersOf(const element& value, absl::string_view name,
+                              RowSink* sink) {
   std::vector<double> numbers;
   array list;
-  if (value.get(list) != simdjson::SUCCESS) return numbers;
+  if (value.get(list) != simdjson::SUCCESS) {
+    ItemsOf(value, name, sink);
+    return numbers;
+  }
   for (const element item : list) {
     const double number = NumberOf(item);
-    if (!std::isfinite(number)) return {};
+    if (!std::isfinite(number)) {
+      sink->Refuse(absl::StrCat("\"", name, "\"[", numbers.size(), "] is ",
+                                Shown(item), ", which is no number"));
+      return {};
+    }
     numbers.push_back(number);
   }
   return numbers;
 }
 
-std::vector<double> Numbers(const object& json, absl::string_view key) {
+std::vector<double> Numbers(const object& json, absl::string_view key,
+                            RowSink* sink) {
   element found;
-  return Has(json, key, &found) ? NumbersOf(found) : std::vector<double>();
+  return Has(json, key, &found) ? NumbersOf(found, key, sink)
+                                : std::vector<double>();
 }
 
 absl::StatusOr<std::vector<PlacedObject>> ObjectsAt(const object& json,
@@ -208,13 +268,26 @@ std::vector<key_value_pair> FieldsOf(const object& json,
   return fields;
 }
 
-std::vector<element> ItemsOf(const object& json, absl::string_view key) {
-  bool found;
-  const array inner = ArrayAt(json, key, &found);
-  std::vector<element> items;
-  if (!found) return items;
-  for (const element item : inner) items.push_back(item);
-  return items;
+std::vector<element> ItemsOf(const object& json, absl::string_view key,
+                             RowSink* sink) {
+  element found;
+  return Has(json, key, &found) ? ItemsOf(found, key, sink)
+                                : std::vector<element>();
+}
+
+std::vector<object> ObjectItems(const object& json, absl::string_view key,
+                                RowSink* sink) {
+  std::vector<object> objects;
+  for (const element& item : ItemsOf(json, key, sink)) {
+    object one;
+    if (item.get(one) != simdjson::SUCCESS) {
+      sink->Refuse(
+          absl::StrCat("\"", key, "\"[", objects.size(), "] is no object"));
+      return {};
+    }
+    objects.push_back(one);
+  }
+  return objects;
 }
 
 int64_t CountOf(double number) {

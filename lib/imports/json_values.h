@@ -17,7 +17,7 @@ namespace feedrate {
 
 // Parses JSON, also with NaN and Infinity, which become texts: writers of
 // Python and google/benchmark print them although JSON does not have them. An
-// error names `place` and the line.
+// error names `place` and the line, or the key that is there twice.
 absl::Status ParseJson(absl::string_view content, const RowSink& sink,
                        absl::string_view place, simdjson::dom::parser* parser,
                        simdjson::dom::element* parsed);
@@ -31,25 +31,40 @@ std::string Text(const simdjson::dom::object& json, absl::string_view key);
 // Any plain value as text.
 std::string PlainText(const simdjson::dom::element& value);
 
-// A number; NaN if there is none.
+// A number; NaN if it is none.
 double NumberOf(const simdjson::dom::element& value);
-double Number(const simdjson::dom::object& json, absl::string_view key);
+// A number that `sink` refuses if it is anything else, such as text: a number
+// that is taken for absent would let a slowdown pass. NaN for null and for NaN
+// itself.
+double NumberOf(const simdjson::dom::element& value, absl::string_view name,
+                RowSink* sink);
+// The same of a key; NaN if it is not there.
+double Number(const simdjson::dom::object& json, absl::string_view key,
+              RowSink* sink);
 
-// The numbers of a list; empty if one of its values is none.
-std::vector<double> NumbersOf(const simdjson::dom::element& value);
+// The finite numbers of a list, refused if it is anything else. Empty for null.
+std::vector<double> NumbersOf(const simdjson::dom::element& value,
+                              absl::string_view name, RowSink* sink);
+// The same of a key; empty if it is not there.
 std::vector<double> Numbers(const simdjson::dom::object& json,
-                            absl::string_view key);
+                            absl::string_view key, RowSink* sink);
 
 // An object or a list. Must not be used unless it was found.
 simdjson::dom::object ObjectAt(const simdjson::dom::object& json,
                                absl::string_view key, bool* found);
 simdjson::dom::array ArrayAt(const simdjson::dom::object& json,
                              absl::string_view key, bool* found);
-// Their parts; empty if there is no object or list.
+// The parts of an object; empty if there is none.
 std::vector<simdjson::dom::key_value_pair> FieldsOf(
     const simdjson::dom::object& json, absl::string_view key);
+// Those of a list, refused if it is anything else. Empty for null, or if it is
+// not there.
 std::vector<simdjson::dom::element> ItemsOf(const simdjson::dom::object& json,
-                                            absl::string_view key);
+                                            absl::string_view key,
+                                            RowSink* sink);
+// The objects of such a list.
+std::vector<simdjson::dom::object> ObjectItems(
+    const simdjson::dom::object& json, absl::string_view key, RowSink* sink);
 
 // The objects of a list, each with its place in the file, such as `runs[2]`. An
 // error of `sink` if there is no such list, or if something in it is no object.

@@ -64,15 +64,13 @@ void SetGoogleName(absl::string_view run_name, Row* row) {
   }
 }
 
-std::string GoogleMachine(const object& context) {
+std::string GoogleMachine(const object& context, RowSink* sink) {
   double largest = 0;
-  for (const element& cache : ItemsOf(context, "caches")) {
-    object fields;
-    if (cache.get(fields) != simdjson::SUCCESS) break;
-    const double size = Number(fields, "size");
+  for (const object& cache : ObjectItems(context, "caches", sink)) {
+    const double size = Number(cache, "size", sink);
     if (size > largest) largest = size;
   }
-  const std::string cores = CoresText(Number(context, "num_cpus"));
+  const std::string cores = CoresText(Number(context, "num_cpus", sink));
   if (cores.empty()) return "";
   return MachineName(
       {cores, largest > 0 && largest < 1e12
@@ -85,7 +83,8 @@ std::string GoogleMachine(const object& context) {
 absl::Status ReadGoogle(const object& file, RowSink* sink) {
   bool found;
   const object context = ObjectAt(file, "context", &found);
-  const std::string machine = found ? GoogleMachine(context) : "";
+  sink->At("context");
+  const std::string machine = found ? GoogleMachine(context, sink) : "";
   const std::string started_at = found ? UtcTime(Text(context, "date")) : "";
   const array benchmarks = ArrayAt(file, "benchmarks", &found);
   if (!found) return sink->Error("", "no list \"benchmarks\"");
@@ -125,6 +124,10 @@ absl::Status ReadGoogle(const object& file, RowSink* sink) {
                    key != "threads" && key != "per_family_instance_index") {
           AddCounter(absl::string_view(key.data(), key.size()), number, row);
         }
+      } else if (key == "real_time" || key == "cpu_time" ||
+                 key == "iterations" || key == "repetitions") {
+        sink->At(absl::StrCat("benchmarks[", index, "]"));
+        NumberOf(value, absl::string_view(key.data(), key.size()), sink);
       } else if (key == "run_name") {
         run_name = TextOf(value);
       } else if (key == "name") {
@@ -209,14 +212,16 @@ absl::Status ReadHyperfine(const object& file, RowSink* sink) {
     const object& fields = result;  // A lambda cannot capture `result`.
     const std::string command = Text(fields, "command");
     if (command.empty()) return sink->Error(place, "has no \"command\"");
-    const std::vector<double> times = Numbers(fields, "times");
-    const std::vector<double> memory = Numbers(fields, "memory_usage_byte");
+    sink->At(place);
+    const std::vector<double> times = Numbers(fields, "times", sink);
+    const std::vector<double> memory =
+        Numbers(fields, "memory_usage_byte", sink);
     const auto start = [&] {
       Row* const row = sink->Start();
       row->set_library(command);
       AddSettings(fields, "parameters", row);
-      AddCounter("user_s", Number(fields, "user"), row);
-      AddCounter("system_s", Number(fields, "system"), row);
+      AddCounter("user_s", Number(fields, "user", sink), row);
+      AddCounter("system_s", Number(fields, "system", sink), row);
       return row;
     };
     // Each time is a process of its own.
@@ -229,9 +234,9 @@ absl::Status ReadHyperfine(const object& file, RowSink* sink) {
     }
     if (!times.empty()) continue;
     SampleSummary summary;
-    summary.set_mean_s(Number(fields, "mean"));
-    summary.set_median_s(Number(fields, "median"));
-    summary.set_stddev_s(Number(fields, "stddev"));
+    summary.set_mean_s(Number(fields, "mean", sink));
+    summary.set_median_s(Number(fields, "median", sink));
+    summary.set_stddev_s(Number(fields, "stddev", sink));
     start();
     RETURN_IF_ERROR(sink->AddSummary(summary));
   }
@@ -265,7 +270,8 @@ absl::Status ReadJmh(const array& file, RowSink* sink) {
     const object metric = ObjectAt(fields, "primaryMetric", &found);
     if (!found) return sink->Error(place, "has no object \"primaryMetric\"");
     const std::string unit = Text(metric, "scoreUnit");
-    const double score = Number(metric, "score");
+    sink->At(place);
+    const double score = Number(metric, "score", sink);
     if (JmhSeconds(1, unit) == 0) {
       sink->LeaveOut();
       continue;
@@ -276,7 +282,7 @@ absl::Status ReadJmh(const array& file, RowSink* sink) {
       row->set_scope(Text(fields, "mode"));
       row->set_library_version(Text(fields, "jdkVersion"));
       AddSettings(fields, "params", row);
-      const double threads = Number(fields, "threads");
+      const double threads = Number(fields, "threads", sink);
       if (threads > 1) {
         (*row->mutable_settings())["threads"] = absl::StrCat(threads);
       }
@@ -284,14 +290,14 @@ absl::Status ReadJmh(const array& file, RowSink* sink) {
         object inner;
         if (value.get(inner) == simdjson::SUCCESS) {
           AddCounter(absl::string_view(key.data(), key.size()),
-                     Number(inner, "score"), row);
+                     Number(inner, "score", sink), row);
         }
       }
     };
     size_t forks = 0;
-    for (const element& fork : ItemsOf(metric, "rawData")) {
+    for (const element& fork : ItemsOf(metric, "rawData", sink)) {
       std::vector<double> seconds;
-      for (const double value : NumbersOf(fork)) {
+      for (const double value : NumbersOf(fork, "rawData", sink)) {
         seconds.push_back(JmhSeconds(value, unit));
       }
       if (seconds.empty()) continue;
@@ -313,11 +319,10 @@ absl::Status ReadJmh(const array& file, RowSink* sink) {
 namespace {
 
 // The value of a summary's data entry; numbers are written as texts.
-std::string NvbenchData(const object& summary, absl::string_view name) {
-  for (const element& entry : ItemsOf(summary, "data")) {
-    object fields;
+std::string NvbenchData(const object& summary, absl::string_view name,
+                        RowSink* sink) {
+  for (const object& fields : ObjectItems(summary, "data", sink)) {
     element value;
-    if (entry.get(fields) != simdjson::SUCCESS) break;
     if (Text(fields, "name") == name && Has(fields, "value", &value)) {
       return PlainText(value);
     }
@@ -328,9 +333,7 @@ std::string NvbenchData(const object& summary, absl::string_view name) {
 // The samples in a file beside `json`: 32-bit floats. Empty if it is not there.
 std::vector<double> NvbenchSamples(const std::string& json,
                                    const std::string& file) {
-  if (file.empty() || file[0] == '/' || absl::StrContains(file, "..")) {
-    return {};
-  }
+  if (!CheckStaysBelow(file).ok()) return {};
   const std::string path = JoinPath(ParentFolder(json), file);
   if (!PlainFileBytes(path).ok()) return {};
   const absl::StatusOr<std::string> bytes = ReadFile(path);
@@ -350,15 +353,14 @@ absl::Status AddNvbenchState(const object& state, const std::string& name,
   Row* const row = sink->Start();
   row->set_transform(name);
   row->set_device("cuda");
-  const auto device = devices.find(Number(state, "device"));
+  sink->At(name);
+  const auto device = devices.find(Number(state, "device", sink));
   if (device != devices.end()) {
     row->set_hardware(device->second);
     row->set_machine_profile(MachineName({device->second}));
   }
-  for (const element& entry : ItemsOf(state, "axis_values")) {
-    object axis;
+  for (const object& axis : ObjectItems(state, "axis_values", sink)) {
     element value;
-    if (entry.get(axis) != simdjson::SUCCESS) break;
     if (Has(axis, "value", &value)) {
       (*row->mutable_settings())[Text(axis, "name")] = PlainText(value);
     }
@@ -372,12 +374,11 @@ absl::Status AddNvbenchState(const object& state, const std::string& name,
   double gpu_relative = 0;
   double cpu_relative = 0;
   std::vector<double> samples;
-  for (const element& entry : ItemsOf(state, "summaries")) {
-    object summary;
-    if (entry.get(summary) != simdjson::SUCCESS) break;
+  std::set<std::string> tags;
+  for (const object& summary : ObjectItems(state, "summaries", sink)) {
     const std::string tag = Text(summary, "tag");
     if (tag == "nv/json/bin:nv/cold/sample_times" && sink->may_read_files()) {
-      const std::string file = NvbenchData(summary, "filename");
+      const std::string file = NvbenchData(summary, "filename", sink);
       // Else a small file could have a large one read again and again.
       if (!files->insert(file).second) {
         return sink->Error(name, absl::StrCat("two states name ", file));
@@ -385,7 +386,17 @@ absl::Status AddNvbenchState(const object& state, const std::string& name,
       samples = NvbenchSamples(sink->name(), file);
     }
     double value;
-    if (!absl::SimpleAtod(NvbenchData(summary, "value"), &value)) continue;
+    const std::string text = NvbenchData(summary, "value", sink);
+    if (!absl::SimpleAtod(text, &value)) {
+      if (absl::StartsWith(tag, "nv/cold/time/") && !text.empty()) {
+        sink->Refuse(
+            absl::StrCat(tag, " is \"", text, "\", which is no number"));
+      }
+      continue;
+    }
+    if (!tags.insert(tag).second) {
+      sink->Refuse(absl::StrCat(tag, " is there twice; which one counts?"));
+    }
     if (tag == "nv/cold/sample_size" && value >= 0 && value < 1e15) {
       gpu.set_count(static_cast<int64_t>(value));
       cpu.set_count(static_cast<int64_t>(value));
@@ -402,9 +413,9 @@ absl::Status AddNvbenchState(const object& state, const std::string& name,
     } else {
       absl::string_view counter = tag;
       absl::ConsumePrefix(&counter, "nv/");
-      std::string text(counter);
-      for (char& c : text) c = c == '/' ? '_' : c;
-      AddCounter(text, value, row);
+      std::string name_of(counter);
+      for (char& c : name_of) c = c == '/' ? '_' : c;
+      AddCounter(name_of, value, row);
     }
   }
   gpu.set_stddev_s(gpu_relative * gpu.mean_s());
@@ -419,10 +430,8 @@ absl::Status AddNvbenchState(const object& state, const std::string& name,
 
 absl::Status ReadNvbench(const object& file, RowSink* sink) {
   std::map<double, std::string> devices;
-  for (const element& entry : ItemsOf(file, "devices")) {
-    object device;
-    if (entry.get(device) != simdjson::SUCCESS) break;
-    const double id = Number(device, "id");
+  for (const object& device : ObjectItems(file, "devices", sink)) {
+    const double id = Number(device, "id", sink);
     if (std::isfinite(id)) devices[id] = Text(device, "name");
   }
   // With samples.
@@ -432,11 +441,8 @@ absl::Status ReadNvbench(const object& file, RowSink* sink) {
   for (const auto& [place, fields] : benchmarks) {
     const std::string name = Text(fields, "name");
     if (name.empty()) return sink->Error(place, "has no \"name\"");
-    for (const element& one : ItemsOf(fields, "states")) {
-      object state;
-      if (one.get(state) != simdjson::SUCCESS) {
-        return sink->Error(place, "a state is no object");
-      }
+    sink->At(place);
+    for (const object& state : ObjectItems(fields, "states", sink)) {
       RETURN_IF_ERROR(AddNvbenchState(state, name, devices, &files, sink));
     }
   }
@@ -447,10 +453,11 @@ absl::Status ReadNvbench(const object& file, RowSink* sink) {
 
 namespace {
 
-double Estimate(const object& file, absl::string_view key) {
+double Estimate(const object& file, absl::string_view key, RowSink* sink) {
   bool found;
   const object estimate = ObjectAt(file, key, &found);
-  return found ? Number(estimate, "point_estimate") : std::nan("");
+  sink->At(absl::StrCat("estimates.json: ", key));
+  return found ? Number(estimate, "point_estimate", sink) : std::nan("");
 }
 
 constexpr double kNanosecond = 1e-9;
@@ -493,8 +500,10 @@ absl::Status ReadCriterion(const std::string& path, absl::string_view benchmark,
     if (parsed.get(fields) != simdjson::SUCCESS) {
       return sink->Error("sample.json", "is no object");
     }
-    const std::vector<double> iterations = Numbers(fields, "iters");
-    const std::vector<double> times = Numbers(fields, "times");
+    sink->At("sample.json");
+    const std::vector<double> iterations = Numbers(fields, "iters", sink);
+    const std::vector<double> times = Numbers(fields, "times", sink);
+    RETURN_IF_ERROR(sink->problem());
     if (times.empty() || times.size() != iterations.size()) {
       return sink->Error("sample.json",
                          "\"iters\" and \"times\" are no lists of as many "
@@ -514,14 +523,15 @@ absl::Status ReadCriterion(const std::string& path, absl::string_view benchmark,
     return sink->Error("estimates.json", "is no object");
   }
   SampleSummary summary;
-  summary.set_mean_s(Estimate(fields, "mean") * kNanosecond);
-  summary.set_median_s(Estimate(fields, "median") * kNanosecond);
-  const double deviation = Estimate(fields, "std_dev") * kNanosecond;
+  summary.set_mean_s(Estimate(fields, "mean", sink) * kNanosecond);
+  summary.set_median_s(Estimate(fields, "median", sink) * kNanosecond);
+  const double deviation = Estimate(fields, "std_dev", sink) * kNanosecond;
   summary.set_stddev_s(deviation);
   // The error of the mean tells the number of samples.
   bool found;
   const object mean = ObjectAt(fields, "mean", &found);
-  const double error = found ? Number(mean, "standard_error") * kNanosecond : 0;
+  const double error =
+      found ? Number(mean, "standard_error", sink) * kNanosecond : 0;
   const double count = deviation / error * deviation / error;
   if (count >= 1.5 && count < 1e9) {
     summary.set_count(static_cast<int64_t>(std::round(count)));

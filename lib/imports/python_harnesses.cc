@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -35,13 +36,14 @@ absl::Status ReadPytest(const object& file, RowSink* sink) {
   const object machine = ObjectAt(file, "machine_info", &found);
   std::string profile;
   if (found) {
+    sink->At("machine_info");
     bool has_cpu;
     const object cpu = ObjectAt(machine, "cpu", &has_cpu);
     std::string brand = has_cpu ? Text(cpu, "brand_raw") : "";
     if (brand.empty() && has_cpu) brand = Text(cpu, "brand");
-    profile =
-        MachineName({brand, has_cpu ? CoresText(Number(cpu, "count")) : "",
-                     Text(machine, "machine")});
+    profile = MachineName({brand,
+                           has_cpu ? CoresText(Number(cpu, "count", sink)) : "",
+                           Text(machine, "machine")});
   }
   const object commit = ObjectAt(file, "commit_info", &found);
   std::string version = found ? Text(commit, "id") : "";
@@ -78,8 +80,9 @@ absl::Status ReadPytest(const object& file, RowSink* sink) {
     bool has_stats;
     const object stats = ObjectAt(fields, "stats", &has_stats);
     if (!has_stats) return sink->Error(place, "has no object \"stats\"");
-    const std::vector<double> samples = Numbers(stats, "data");
-    const double iterations = Number(stats, "iterations");
+    sink->At(absl::StrCat(place, ".stats"));
+    const std::vector<double> samples = Numbers(stats, "data", sink);
+    const double iterations = Number(stats, "iterations", sink);
     if (!samples.empty()) {
       RETURN_IF_ERROR(
           sink->Add(samples, (std::isfinite(iterations) ? iterations : 1) *
@@ -87,11 +90,10 @@ absl::Status ReadPytest(const object& file, RowSink* sink) {
       continue;
     }
     SampleSummary summary;
-    const double rounds = Number(stats, "rounds");
-    summary.set_count(CountOf(rounds));
-    summary.set_mean_s(Number(stats, "mean"));
-    summary.set_median_s(Number(stats, "median"));
-    summary.set_stddev_s(Number(stats, "stddev"));
+    summary.set_count(CountOf(Number(stats, "rounds", sink)));
+    summary.set_mean_s(Number(stats, "mean", sink));
+    summary.set_median_s(Number(stats, "median", sink));
+    summary.set_stddev_s(Number(stats, "stddev", sink));
     RETURN_IF_ERROR(sink->AddSummary(summary));
   }
   return absl::OkStatus();
@@ -144,7 +146,9 @@ absl::Status ReadPyperf(const object& file, RowSink* sink) {
       element list;
       // Runs that only calibrate have no values.
       if (!Has(run, "values", &list)) continue;
-      const std::vector<double> values = NumbersOf(list);
+      sink->At(run_place);
+      const std::vector<double> values = NumbersOf(list, "values", sink);
+      RETURN_IF_ERROR(sink->problem());
       if (values.empty()) {
         return sink->Error(run_place, "\"values\" is no list of numbers");
       }
@@ -190,73 +194,155 @@ struct AsvBenchmarks {
   std::map<std::string, std::string> units;
 };
 
-AsvBenchmarks ReadAsvBenchmarks(const RowSink& sink) {
+absl::StatusOr<AsvBenchmarks> ReadAsvBenchmarks(RowSink* sink) {
   AsvBenchmarks known;
-  std::string folder = ParentFolder(sink.name());
+  std::string folder = ParentFolder(sink->name());
   std::string path = JoinPath(folder, "benchmarks.json");
   if (!IsFile(path)) path = JoinPath(ParentFolder(folder), "benchmarks.json");
-  if (!sink.may_read_files() || !PlainFileBytes(path).ok()) return known;
-  const absl::StatusOr<std::string> content = ReadFile(path);
+  if (!sink->may_read_files() || !PlainFileBytes(path).ok()) return known;
+  ASSIGN_OR_RETURN(const std::string content, ReadFile(path));
   simdjson::dom::parser parser;
   element parsed;
   object file;
-  if (!content.ok() || !ParseJson(*content, sink, "", &parser, &parsed).ok() ||
-      parsed.get(file) != simdjson::SUCCESS) {
-    return known;
+  RETURN_IF_ERROR(
+      ParseJson(content, *sink, "benchmarks.json", &parser, &parsed));
+  if (parsed.get(file) != simdjson::SUCCESS) {
+    return sink->Error("benchmarks.json", "is no object");
   }
   for (const auto& [key, value] : file) {
     object benchmark;
     if (value.get(benchmark) != simdjson::SUCCESS) continue;
     const std::string name(key);
     known.units[name] = Text(benchmark, "unit");
-    for (const element& entry : ItemsOf(benchmark, "param_names")) {
+    sink->At(absl::StrCat("benchmarks.json: ", name));
+    for (const element& entry : ItemsOf(benchmark, "param_names", sink)) {
       known.names[name].push_back(PlainText(entry));
     }
   }
   return known;
 }
 
-// The values of a column, which has one per combination of parameters. Empty if
-// it is no list. simdjson's own at(n) walks from the start.
-std::vector<element> ColumnOf(const std::map<std::string, element>& columns,
-                              const std::string& name) {
-  std::vector<element> values;
-  const auto column = columns.find(name);
-  array list;
-  if (column == columns.end() ||
-      column->second.get(list) != simdjson::SUCCESS) {
-    return values;
+// A result of asv: its values by the name of their column.
+class AsvResult {
+ public:
+  // Fails if `value` is no list of at most as many values as there are columns.
+  absl::Status Read(const element& value, const std::vector<std::string>& names,
+                    RowSink* sink) {
+    array list;
+    if (value.get(list) != simdjson::SUCCESS) {
+      return sink->Error(place_, "is no list");
+    }
+    for (const element entry : list) {
+      if (columns_.size() == names.size()) {
+        return sink->Error(
+            place_, absl::StrCat("has more values than the ", names.size(),
+                                 " \"result_columns\""));
+      }
+      columns_.emplace(names[columns_.size()], entry);
+    }
+    return absl::OkStatus();
   }
-  for (const element value : list) values.push_back(value);
-  return values;
+
+  explicit AsvResult(std::string place) : place_(std::move(place)) {}
+
+  const std::string& place() const { return place_; }
+
+  // The values of a column, which has one per combination of parameters. Empty
+  // if it is null. simdjson's own at(n) walks from the start.
+  absl::StatusOr<std::vector<element>> Column(const std::string& name,
+                                              size_t combinations,
+                                              RowSink* sink) const {
+    std::vector<element> values;
+    const auto column = columns_.find(name);
+    if (column == columns_.end() || column->second.is_null()) return values;
+    array list;
+    if (column->second.get(list) != simdjson::SUCCESS) {
+      return sink->Error(place_, absl::StrCat("\"", name, "\" is no list"));
+    }
+    for (const element value : list) values.push_back(value);
+    if (values.size() == combinations) return values;
+    return sink->Error(
+        place_,
+        absl::StrCat("\"", name, "\" has ", values.size(),
+                     values.size() == 1 ? " value" : " values",
+                     ", but the parameters have ", combinations,
+                     combinations == 1 ? " combination" : " combinations"));
+  }
+
+  // The values of each parameter.
+  absl::StatusOr<std::vector<std::vector<std::string>>> Params(
+      RowSink* sink) const {
+    std::vector<std::vector<std::string>> params;
+    const auto column = columns_.find("params");
+    if (column == columns_.end() || column->second.is_null()) return params;
+    array axes;
+    if (column->second.get(axes) != simdjson::SUCCESS) {
+      return sink->Error(place_, "\"params\" is no list");
+    }
+    for (const element axis : axes) {
+      array values;
+      if (axis.get(values) != simdjson::SUCCESS || values.size() == 0) {
+        return sink->Error(place_, "a parameter has no list of values");
+      }
+      params.emplace_back();
+      for (const element one : values) params.back().push_back(PlainText(one));
+    }
+    return params;
+  }
+
+ private:
+  const std::string place_;
+  std::map<std::string, element> columns_;
+};
+
+// Makes the parameters of the `n`th combination settings of the row; the last
+// parameter changes fastest.
+void SetAsvParams(const std::vector<std::vector<std::string>>& params,
+                  const std::vector<std::string>& names, size_t n, Row* row) {
+  for (size_t i = params.size(); i-- > 0;) {
+    const std::string name =
+        i < names.size() ? names[i] : absl::StrCat("param", i + 1);
+    (*row->mutable_settings())[name] = params[i][n % params[i].size()];
+    n /= params[i].size();
+  }
 }
 
-double NthNumber(const std::vector<element>& column, size_t n) {
-  return n < column.size() ? NumberOf(column[n]) : std::nan("");
+double NthNumber(const std::vector<element>& column, size_t n,
+                 absl::string_view name, RowSink* sink) {
+  return n < column.size() ? NumberOf(column[n], name, sink) : std::nan("");
 }
+
+// Many combinations of parameters would be as many rows.
+constexpr size_t kMostCombinations = 1000000;
 
 }  // namespace
 
 absl::Status ReadAsv(const object& file, RowSink* sink) {
   bool found;
-  const AsvBenchmarks known = ReadAsvBenchmarks(*sink);
+  ASSIGN_OR_RETURN(const AsvBenchmarks known, ReadAsvBenchmarks(sink));
   const object machine = ObjectAt(file, "params", &found);
   const std::string profile =
       found ? MachineName({Text(machine, "machine")}) : "";
   const std::string version = Text(file, "commit_hash");
+  sink->At("");
   // When a commit was measured says nothing about its place in the history.
-  const double date_ms = Number(file, "date");
+  const double date_ms = Number(file, "date", sink);
   const std::string date =
-      date_ms > 0 ? absl::FormatTime(
-                        "%Y-%m-%dT%H:%M:%SZ",
-                        absl::FromUnixMillis(static_cast<int64_t>(date_ms)),
-                        absl::UTCTimeZone())
-                  : "";
-  std::vector<std::string> names;
-  for (const element& entry : ItemsOf(file, "result_columns")) {
-    names.push_back(PlainText(entry));
+      date_ms > 0 && date_ms < 9e15
+          ? absl::FormatTime(
+                "%Y-%m-%dT%H:%M:%SZ",
+                absl::FromUnixMillis(static_cast<int64_t>(date_ms)),
+                absl::UTCTimeZone())
+          : "";
+  std::vector<std::string> columns;
+  for (const element& entry : ItemsOf(file, "result_columns", sink)) {
+    columns.push_back(PlainText(entry));
+    if (std::count(columns.begin(), columns.end(), columns.back()) > 1) {
+      return sink->Error("result_columns",
+                         absl::StrCat(columns.back(), " is there twice"));
+    }
   }
-  if (names.empty()) {
+  if (columns.empty()) {
     return sink->Error(
         "",
         "no \"result_columns\"; asv 0.5 or newer writes them: run `asv "
@@ -266,15 +352,8 @@ absl::Status ReadAsv(const object& file, RowSink* sink) {
   if (!found) return sink->Error("", "no object \"results\"");
   for (const auto& [key, value] : results) {
     const std::string name(key);
-    array list;
-    if (value.get(list) != simdjson::SUCCESS) {
-      return sink->Error(absl::StrCat("results.", name), "is no list");
-    }
-    std::map<std::string, element> columns;
-    size_t column = 0;
-    for (const element entry : list) {
-      if (column < names.size()) columns[names[column++]] = entry;
-    }
+    AsvResult result(absl::StrCat("results.", name));
+    RETURN_IF_ERROR(result.Read(value, columns, sink));
     const auto unit = known.units.find(name);
     const absl::string_view function =
         absl::string_view(name).substr(name.rfind('.') + 1);
@@ -285,76 +364,65 @@ absl::Status ReadAsv(const object& file, RowSink* sink) {
       sink->LeaveOut();
       continue;
     }
-    std::vector<std::vector<std::string>> params;
-    array axes;
-    if (columns.count("params") > 0 &&
-        columns["params"].get(axes) == simdjson::SUCCESS) {
-      for (const element axis : axes) {
-        array values;
-        if (axis.get(values) != simdjson::SUCCESS) continue;
-        params.emplace_back();
-        for (const element one : values) {
-          params.back().push_back(PlainText(one));
-        }
-      }
-    }
-    array medians;
-    if (columns.count("result") == 0 ||
-        columns["result"].get(medians) != simdjson::SUCCESS) {
-      // The whole benchmark failed.
+    const auto start = [&] {
       Row* const row = sink->Start();
       row->set_transform(name);
       row->set_machine_profile(profile);
       row->set_library_version(version);
       row->set_started_at(date);
+      return row;
+    };
+    ASSIGN_OR_RETURN(const std::vector<std::vector<std::string>> params,
+                     result.Params(sink));
+    size_t combinations = 1;
+    for (const auto& axis : params) {
+      combinations = std::min(combinations * axis.size(), kMostCombinations);
+    }
+    const auto column = [&](const char* of) {
+      return result.Column(of, combinations, sink);
+    };
+    ASSIGN_OR_RETURN(const std::vector<element> medians, column("result"));
+    ASSIGN_OR_RETURN(const std::vector<element> lists, column("samples"));
+    ASSIGN_OR_RETURN(const std::vector<element> numbers,
+                     column("stats_number"));
+    ASSIGN_OR_RETURN(const std::vector<element> repeats,
+                     column("stats_repeat"));
+    ASSIGN_OR_RETURN(const std::vector<element> low, column("stats_q_25"));
+    ASSIGN_OR_RETURN(const std::vector<element> high, column("stats_q_75"));
+    if (medians.empty()) {
+      // The whole benchmark failed.
+      start();
       RETURN_IF_ERROR(sink->AddStatus("failed", "asv has no result for it"));
       continue;
     }
-    const std::vector<element> lists = ColumnOf(columns, "samples");
-    const std::vector<element> numbers = ColumnOf(columns, "stats_number");
-    const std::vector<element> repeats = ColumnOf(columns, "stats_repeat");
-    const std::vector<element> low = ColumnOf(columns, "stats_q_25");
-    const std::vector<element> high = ColumnOf(columns, "stats_q_75");
-    size_t n = 0;
-    for (const element median : medians) {
-      Row* const row = sink->Start();
-      row->set_transform(name);
-      row->set_machine_profile(profile);
-      row->set_library_version(version);
-      row->set_started_at(date);
-      // The last parameter changes fastest.
-      size_t rest = n;
-      for (size_t i = params.size(); i-- > 0;) {
-        if (params[i].empty()) continue;
-        const auto named = known.names.find(name);
-        const std::string param =
-            named != known.names.end() && i < named->second.size()
-                ? named->second[i]
-                : absl::StrCat("param", i + 1);
-        (*row->mutable_settings())[param] = params[i][rest % params[i].size()];
-        rest /= params[i].size();
-      }
-      const double seconds = NumberOf(median);
+    const auto names = known.names.find(name);
+    sink->At(result.place());
+    for (size_t n = 0; n < medians.size(); ++n) {
+      SetAsvParams(params,
+                   names == known.names.end() ? std::vector<std::string>()
+                                              : names->second,
+                   n, start());
+      const double seconds = NumberOf(medians[n], "result", sink);
       std::vector<double> samples;
-      if (n < lists.size()) samples = NumbersOf(lists[n]);
+      if (n < lists.size()) samples = NumbersOf(lists[n], "samples", sink);
       if (!std::isfinite(seconds)) {
+        const bool is_null = medians[n].is_null();
         RETURN_IF_ERROR(sink->AddStatus(
-            median.is_null() ? "failed" : "unsupported",
-            median.is_null() ? "asv has no result for it" : "n/a in asv"));
+            is_null ? "failed" : "unsupported",
+            is_null ? "asv has no result for it" : "n/a in asv"));
       } else if (!samples.empty()) {
-        const double number = NthNumber(numbers, n);
+        const double number = NthNumber(numbers, n, "stats_number", sink);
         RETURN_IF_ERROR(sink->Add(
             samples, std::isfinite(number) ? number * samples.size() : 0));
       } else {
         SampleSummary summary;
-        const double repeat = NthNumber(repeats, n);
-        summary.set_count(CountOf(repeat));
+        summary.set_count(CountOf(NthNumber(repeats, n, "stats_repeat", sink)));
         summary.set_median_s(seconds);
-        summary.set_stddev_s((NthNumber(high, n) - NthNumber(low, n)) /
+        summary.set_stddev_s((NthNumber(high, n, "stats_q_75", sink) -
+                              NthNumber(low, n, "stats_q_25", sink)) /
                              kIqrOfNormal);
         RETURN_IF_ERROR(sink->AddSummary(summary));
       }
-      ++n;
     }
   }
   return absl::OkStatus();
