@@ -312,9 +312,50 @@ Summary Summarize(absl::Span<double> values) {
   return summary;
 }
 
+namespace {
+
+// How many of the slopes between n values without a trend may be left out at
+// each end of a 95% interval: the largest k so that at most k slopes are below
+// 0 with probability 0.025 or less. -1 if there is none.
+int64_t SlopesLeftOut(size_t n) {
+  constexpr size_t kMostExact = 60;
+  constexpr double kEnd = 0.025;
+  const size_t pairs = n * (n - 1) / 2;
+  if (n > kMostExact) {
+    const double size = static_cast<double>(n);
+    const double deviation = std::sqrt(size * (size - 1) * (2 * size + 5) / 72);
+    return static_cast<int64_t>(static_cast<double>(pairs) / 2 -
+                                1.96 * deviation) -
+           1;
+  }
+  // The chance of each number of inversions in a random order: the m-th value
+  // adds 0 to m - 1 of them.
+  std::vector<double> chance = {1};
+  for (size_t m = 2; m <= n; ++m) {
+    std::vector<double> next(chance.size() + m - 1);
+    for (size_t i = 0; i < chance.size(); ++i) {
+      for (size_t more = 0; more < m; ++more) {
+        next[i + more] += chance[i] / static_cast<double>(m);
+      }
+    }
+    chance = std::move(next);
+  }
+  int64_t most = -1;
+  double sum = 0;
+  for (const double one : chance) {
+    sum += one;
+    if (sum > kEnd) break;
+    ++most;
+  }
+  return most;
+}
+
+}  // namespace
+
 absl::optional<Slope> SlopeOf(absl::Span<const double> values) {
-  const auto n = static_cast<double>(values.size());
-  if (n < 4) return absl::nullopt;
+  const int64_t left_out =
+      values.size() < 2 ? -1 : SlopesLeftOut(values.size());
+  if (left_out < 0) return absl::nullopt;
   std::vector<double> slopes;
   slopes.reserve(values.size() * (values.size() - 1) / 2);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -323,9 +364,7 @@ absl::optional<Slope> SlopeOf(absl::Span<const double> values) {
     }
   }
   std::sort(slopes.begin(), slopes.end());
-  const double pairs = static_cast<double>(slopes.size());
-  const double spread = 1.96 * std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
-  const auto low = static_cast<size_t>(std::max(0.0, (pairs - spread) / 2));
+  const auto low = static_cast<size_t>(left_out);
   Slope slope;
   slope.median = SortedQuantile(slopes, 0.5);
   slope.interval = {slopes[low], slopes[slopes.size() - 1 - low]};

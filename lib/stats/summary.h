@@ -79,7 +79,7 @@ Summary Summarize(absl::Span<double> values);
 // How much values change from one to the next: the median of the slopes between
 // all pairs of them (Theil and Sen), and its 95% interval from the distribution
 // of Kendall's S. A few values that are far off change little. Absent for fewer
-// than four values. Takes quadratic time.
+// than five values, which have no such interval. Takes quadratic time.
 struct Slope {
   double median = 0;
   Interval interval;
