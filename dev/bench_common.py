@@ -104,9 +104,28 @@ def environment(lock, needed=True):
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+class RepeatedKeyError(Exception):
+    """Not a ValueError: nobody may take it for a line that was cut off."""
+
+
+def _once(pairs):
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise RepeatedKeyError(f'"{twice}" is there twice; which one counts?')
+    return found
+
+
+def strict_loads(text):
+    """As json.loads; RepeatedKeyError if an object has a key twice. Python's
+    own reader takes the last of the two, others the first."""
+    return json.loads(text, object_pairs_hook=_once)
+
+
 def rows_of(text):
     """The rows in JSON lines, without those of the null adapter."""
-    records = map(json.loads, text.splitlines())
+    records = map(strict_loads, text.splitlines())
     return [
         r for r in records if r["record"] == "row" and r["library"] != "null"
     ]
@@ -123,7 +142,7 @@ def read_records(path):
     records = []
     for line in text.splitlines():
         with contextlib.suppress(ValueError):
-            records.append(json.loads(line))
+            records.append(strict_loads(line))
     return records
 
 

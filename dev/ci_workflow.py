@@ -63,12 +63,12 @@ current="$RUNNER_TEMP/results"
 mkdir -p "$current"
 for run in 1 2 3 4 5; do
   (cd "$FOLDER" && sh -c "$COMMAND") >"$current/$run.json"
-  # Programs that print rows of feedrate make their own runs.
-  if [ "$(head -c 9 "$current/1.json")" = '{"schema"' ]; then
-    current="$current/1.json"
-    break
-  fi
 done
+# Each is an execution. Rows of feedrate go into one file.
+if [ "$(head -c 9 "$current/1.json")" = '{"schema"' ]; then
+  cat "$current"/?.json >"$RUNNER_TEMP/results.jsonl"
+  current="$RUNNER_TEMP/results.jsonl"
+fi
 echo "current=$current" >>"$GITHUB_OUTPUT\""""
 
 EVALUATE = """\

@@ -21,6 +21,20 @@ def first_interval(ratios, seed=1):
     return statistics.median(ratios), medians[50], medians[1949]
 
 
+class StrictJsonTest(unittest.TestCase):
+    def test_what_is_there_twice_is_refused(self):
+        self.assertEqual(
+            bench_common.strict_loads('{"a": {"b": 1}, "b": 2}'),
+            {"a": {"b": 1}, "b": 2},
+        )
+        for text in ('{"a": 1, "a": 1}', '[{"x": {"b": 1, "b": 2}}]'):
+            with self.assertRaises(bench_common.RepeatedKeyError):
+                bench_common.strict_loads(text)
+        line = '{"record": "row", "library": "l", "library": "null"}'
+        with self.assertRaises(bench_common.RepeatedKeyError):
+            bench_common.rows_of(line)
+
+
 class StatisticsTest(unittest.TestCase):
     def test_interval_is_that_of_earlier_reports(self):
         source = random.Random(7)
