@@ -143,6 +143,11 @@ absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
                      "it may be compared with"));
   }
   file.machine_profile = std::string(profile);
+  const absl::Status is_name = CheckProfile(file.machine_profile);
+  if (!is_name.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ", is_name.message()));
+  }
   const std::vector<int> lines = KeyLines(text);
   absl::Span<const int> next = lines;
   RETURN_IF_ERROR(AddObject(object, "", &next, &file));
@@ -219,16 +224,37 @@ absl::StatusOr<std::vector<Row>> ParseRowsStrictly(const std::string& text,
 
 }  // namespace
 
+absl::Status CheckProfile(const std::string& profile) {
+  if (CheckStaysBelow(profile).ok() && profile[0] != '.' &&
+      profile.find_first_of("/\\\n") == profile.npos) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "field \"machine_profile\": \"", profile,
+      "\" is no name of a file; it must not lead out of a folder"));
+}
+
 absl::Status CheckRow(const Row& row) {
+  if (!row.machine_profile().empty()) {
+    RETURN_IF_ERROR(CheckProfile(row.machine_profile()));
+  }
   if (row.status() != "ok" || row.throughput() > 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "field \"throughput\": expected a number above 0 for status ok, found ",
       row.throughput()));
 }
 
-std::string BaselineStore::PathOf(const std::string& profile,
-                                  const std::string& kind) const {
+absl::StatusOr<std::string> BaselineStore::PathOf(
+    const std::string& profile, const std::string& kind) const {
+  RETURN_IF_ERROR(CheckProfile(profile));
   return JoinPath(folder_, absl::StrCat(profile, ".", kind));
+}
+
+absl::StatusOr<std::string> BaselineStore::FileOf(
+    const std::string& profile, const std::string& kind) const {
+  if (profile.empty()) return "";
+  ASSIGN_OR_RETURN(const std::string path, PathOf(profile, kind));
+  return IsFile(path) ? path : "";
 }
 
 absl::StatusOr<std::vector<std::string>> BaselineStore::Profiles() const {
@@ -255,8 +281,8 @@ absl::StatusOr<std::vector<std::string>> BaselineStore::Profiles() const {
 
 absl::StatusOr<absl::optional<MetricsFile>> BaselineStore::ReadFlat(
     const std::string& profile, const std::string& kind) const {
-  const std::string path = PathOf(profile, kind);
-  if (!IsFile(path)) return absl::optional<MetricsFile>();
+  ASSIGN_OR_RETURN(const std::string path, FileOf(profile, kind));
+  if (path.empty()) return absl::optional<MetricsFile>();
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   ASSIGN_OR_RETURN(MetricsFile file, ParseMetrics(text, path));
   if (file.machine_profile != profile) {
@@ -277,10 +303,10 @@ absl::StatusOr<absl::optional<MetricsFile>> BaselineStore::ReadEval(
 
 absl::StatusOr<absl::optional<RunsByJob>> BaselineStore::ReadRows(
     const std::string& profile) const {
-  const std::string path = PathOf(profile, "rows.jsonl");
-  if (!IsFile(path)) return absl::optional<RunsByJob>();
+  ASSIGN_OR_RETURN(const std::string path, FileOf(profile, "rows.jsonl"));
+  if (path.empty()) return absl::optional<RunsByJob>();
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  ASSIGN_OR_RETURN(const std::vector<Row> rows, ParseRowsStrictly(text, path));
+  ASSIGN_OR_RETURN(std::vector<Row> rows, ParseRowsStrictly(text, path));
   if (rows.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": has no row"));
   }
@@ -289,14 +315,14 @@ absl::StatusOr<absl::optional<RunsByJob>> BaselineStore::ReadRows(
       return WrongProfile(path, row.machine_profile(), profile);
     }
   }
-  return absl::optional<RunsByJob>(RunsOfBaseline(rows));
+  return absl::optional<RunsByJob>(RunsOfAllExecutions(std::move(rows)));
 }
 
 absl::StatusOr<std::vector<ReferenceSpeeds>> BaselineStore::ReadReferences(
     const std::string& profile) const {
   std::vector<ReferenceSpeeds> references;
-  const std::string path = PathOf(profile, "rows.jsonl");
-  if (!IsFile(path)) return references;
+  ASSIGN_OR_RETURN(const std::string path, FileOf(profile, "rows.jsonl"));
+  if (path.empty()) return references;
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   RETURN_IF_ERROR(ForEachRecord(
       text, path,
@@ -313,8 +339,9 @@ absl::StatusOr<std::vector<ReferenceSpeeds>> BaselineStore::ReadReferences(
 absl::StatusOr<std::vector<Calibration>> BaselineStore::ReadCalibrations(
     const std::string& profile) const {
   std::vector<Calibration> calibrations;
-  const std::string path = PathOf(profile, "calibration.jsonl");
-  if (!IsFile(path)) return calibrations;
+  ASSIGN_OR_RETURN(const std::string path,
+                   FileOf(profile, "calibration.jsonl"));
+  if (path.empty()) return calibrations;
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   RETURN_IF_ERROR(ForEachRecord(
       text, path,
@@ -346,8 +373,9 @@ absl::Status BaselineStore::AddCalibrations(
   for (const auto& profile : by_profile) {
     std::string text;
     for (const auto& job : profile.second) AppendRecord(job.second, &text);
-    RETURN_IF_ERROR(
-        WriteFileAtomically(PathOf(profile.first, "calibration.jsonl"), text));
+    ASSIGN_OR_RETURN(const std::string path,
+                     PathOf(profile.first, "calibration.jsonl"));
+    RETURN_IF_ERROR(WriteFileAtomically(path, text));
   }
   return absl::OkStatus();
 }
@@ -437,6 +465,9 @@ absl::StatusOr<std::vector<BaselineUpdate>> UpdateBaselines(
     const std::string& folder, const std::vector<NewBaseline>& baselines,
     const Checkout& checkout, const std::string& maintainer_reason,
     absl::Time now) {
+  for (const NewBaseline& baseline : baselines) {
+    RETURN_IF_ERROR(CheckProfile(baseline.machine_profile));
+  }
   RETURN_IF_ERROR(MakeFolder(folder));
   std::vector<BaselineUpdate> updates;
   for (const NewBaseline& baseline : baselines) {

@@ -41,7 +41,11 @@ struct MetricsFile {
 absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
                                          const std::string& name);
 
-// InvalidArgument if a row of status `ok` has no throughput above 0.
+// InvalidArgument if a machine's profile cannot be the name of a file.
+absl::Status CheckProfile(const std::string& profile);
+
+// InvalidArgument if a row of status `ok` has no throughput above 0, or if its
+// machine_profile cannot be the name of a file.
 absl::Status CheckRow(const Row& row);
 
 // A folder with `<machine_profile>.metrics.json`, `.eval.json`, `.rows.jsonl`
@@ -73,11 +77,16 @@ class BaselineStore {
   absl::Status AddCalibrations(
       const std::vector<Calibration>& calibrations) const;
 
-  // `FOLDER/<profile>.<kind>`, such as kind "metrics.json".
-  std::string PathOf(const std::string& profile, const std::string& kind) const;
+  // The file `<profile>.<kind>`, such as kind "rows.jsonl"; empty if it is not
+  // there. InvalidArgument if the profile, a text of a record, would lead out
+  // of the folder.
+  absl::StatusOr<std::string> FileOf(const std::string& profile,
+                                     const std::string& kind) const;
   const std::string& folder() const { return folder_; }
 
  private:
+  absl::StatusOr<std::string> PathOf(const std::string& profile,
+                                     const std::string& kind) const;
   absl::StatusOr<absl::optional<MetricsFile>> ReadFlat(
       const std::string& profile, const std::string& kind) const;
 

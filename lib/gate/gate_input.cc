@@ -1,5 +1,8 @@
 #include "lib/gate/gate_input.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -104,6 +107,8 @@ absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
           RETURN_IF_ERROR(json.Read(&verdict));
           if (verdict.scope() == "job") {
             input.verdicts.push_back(std::move(verdict));
+          } else if (verdict.scope() == "suite") {
+            input.suite = std::move(verdict);
           }
         }
         return absl::OkStatus();
@@ -162,8 +167,18 @@ absl::StatusOr<GateInput> ReadGateInput(const std::string& path,
   if (is_imported) return ImportGateInput(path, import, warn);
   ASSIGN_OR_RETURN(const std::string text,
                    path == "-" ? ReadStandardInput() : ReadFile(path));
-  return ParseGateInput(text, path == "-" ? "standard input" : path, statistic,
-                        warn, metrics);
+  const std::string name = path == "-" ? "standard input" : path;
+  RETURN_IF_ERROR(CheckNotCompressed(name, text));
+  ASSIGN_OR_RETURN(GateInput input,
+                   ParseGateInput(text, name, statistic, warn, metrics));
+  struct stat info;
+  input.is_own =
+      path == "-" && fstat(STDIN_FILENO, &info) == 0 && S_ISFIFO(info.st_mode);
+  for (Verdict& verdict : input.verdicts) {
+    if (!input.is_own) verdict.clear_command();
+  }
+  if (input.suite && !input.is_own) input.suite->clear_command();
+  return input;
 }
 
 }  // namespace feedrate

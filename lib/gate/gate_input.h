@@ -37,8 +37,13 @@ struct GateInput {
   std::vector<Profile> profiles;
   // Verdicts on jobs, to be printed in another format.
   std::vector<Verdict> verdicts;
+  // The verdict on their suite, by the flags of that time.
+  absl::optional<Verdict> suite;
   // The rows are results of another harness.
   bool is_imported = false;
+  // They come through a pipe from a program that the user has just started.
+  // Otherwise commands in them are anybody's text, and verdicts have none.
+  bool is_own = false;
 };
 
 // Parses `text`: either records, one per line, or one JSON object of metrics.

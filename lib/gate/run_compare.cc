@@ -1,9 +1,6 @@
 #include "lib/gate/run_compare.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <set>
 #include <utility>
@@ -21,13 +18,10 @@
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/config/load.h"
-#include "lib/draw/progress.h"
-#include "lib/environment/env_record.h"
 #include "lib/gate/baselines.h"
-#include "lib/gate/duel/calibrate.h"
 #include "lib/gate/gate_input.h"
-#include "lib/gate/history.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/gate/shift.h"
 #include "lib/gate/stored_runs.h"
 #include "lib/gate/verdict/across_machines.h"
 #include "lib/gate/verdict/ci_formats.h"
@@ -36,12 +30,8 @@
 #include "lib/gate/verdict/verdict_formats.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/gate/where.h"
-#include "lib/machine/cpu.h"
-#include "lib/machine/machine.h"
-#include "lib/machine/root.h"
 #include "lib/records/attempts.h"
 #include "lib/records/json.h"
-#include "lib/records/record_io.h"
 
 namespace feedrate {
 namespace {
@@ -55,14 +45,6 @@ absl::StatusOr<GateInput> ReadInput(const std::string& path,
 // The largest changes are enough for --explain; the record has all.
 constexpr int kExplainedParts = 12;
 constexpr char kTolerancesFile[] = "gate/tolerances.textproto";
-
-absl::Status WriteOutput(const std::string& path, const std::string& text) {
-  if (path != "-") return WriteFileAtomically(path, text);
-  RecordWriter out(STDOUT_FILENO, "standard output",
-                   RecordWriter::Flush::kWhenFull);
-  RETURN_IF_ERROR(out.WriteText(text));
-  return out.Finish();
-}
 
 std::string Render(const std::vector<Verdict>& jobs, const Verdict& suite,
                    const CompareOptions& options) {
@@ -143,7 +125,9 @@ absl::StatusOr<std::vector<Verdict>> JudgeAcross(const GateInput& input,
   }
   std::vector<Verdict> verdicts;
   for (const auto& part : by_profile) {
-    if (IsFile(store.PathOf(part.first, "rows.jsonl"))) {
+    ASSIGN_OR_RETURN(const std::string stored,
+                     store.FileOf(part.first, "rows.jsonl"));
+    if (!stored.empty()) {
       own->insert(own->end(), part.second.begin(), part.second.end());
       continue;
     }
@@ -160,20 +144,20 @@ absl::StatusOr<std::vector<Verdict>> JudgeAcross(const GateInput& input,
 
 // Compares with the rows of --baseline.
 absl::StatusOr<std::vector<Verdict>> JudgeFiles(const CompareOptions& options,
-                                                const GateInput& input,
+                                                GateInput* input,
                                                 const RuleOptions& rules) {
-  if (input.metrics || !options.eval.empty()) {
+  if (input->metrics || !options.eval.empty()) {
     return absl::InvalidArgumentError(
         "--baseline: compares rows; keep metrics and eval files in a folder, "
         "--baselines=FOLDER");
   }
-  ASSIGN_OR_RETURN(const GateInput baseline,
-                   ReadInput(options.baseline, options));
+  ASSIGN_OR_RETURN(GateInput baseline, ReadInput(options.baseline, options));
   if (baseline.rows.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--baseline: ", options.baseline, " has no rows"));
   }
-  std::vector<Verdict> jobs = CompareRowFiles(input.rows, baseline.rows, rules);
+  std::vector<Verdict> jobs =
+      CompareRowFiles(std::move(input->rows), std::move(baseline.rows), rules);
   for (Verdict& verdict : jobs) {
     verdict.set_command(absl::StrCat(
         ProgramCommand("compare_baseline"), " --current=",
@@ -183,8 +167,9 @@ absl::StatusOr<std::vector<Verdict>> JudgeFiles(const CompareOptions& options,
   return jobs;
 }
 
+// Takes the rows of `input`; there may be many.
 absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
-                                                  const GateInput& input,
+                                                  GateInput* input,
                                                   std::string* note) {
   if (options.baselines.empty() && options.baseline.empty()) {
     return absl::InvalidArgumentError(
@@ -197,17 +182,17 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
     ASSIGN_OR_RETURN(eval, ReadEvalFile(options.eval));
     files.push_back(&*eval);
   }
-  if (input.metrics) files.push_back(&*input.metrics);
+  if (input->metrics) files.push_back(&*input->metrics);
   ASSIGN_OR_RETURN(RuleOptions rules, LoadRules(options, files));
   // The versions of imported rows are revisions of what is under test.
-  rules.any_version |= input.is_imported;
+  rules.any_version |= input->is_imported;
   if (!options.baseline.empty()) return JudgeFiles(options, input, rules);
   const BaselineStore store(options.baselines);
   RETURN_IF_ERROR(store.Profiles().status());
   std::vector<Verdict> jobs;
-  if (input.metrics) {
+  if (input->metrics) {
     ASSIGN_OR_RETURN(Verdict verdict,
-                     CompareMetrics(*input.metrics, "metrics", store, rules));
+                     CompareMetrics(*input->metrics, "metrics", store, rules));
     jobs.push_back(std::move(verdict));
   }
   if (eval) {
@@ -215,14 +200,16 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
                      CompareMetrics(*eval, "eval", store, rules));
     jobs.push_back(std::move(verdict));
   }
-  std::vector<Row> own = input.rows;
+  std::vector<Row> own;
   if (options.across_machines) {
-    own.clear();
     ASSIGN_OR_RETURN(const std::vector<Verdict> across,
-                     JudgeAcross(input, store, rules, &own, note));
+                     JudgeAcross(*input, store, rules, &own, note));
     jobs.insert(jobs.end(), across.begin(), across.end());
+  } else {
+    own = std::move(input->rows);
   }
-  ASSIGN_OR_RETURN(std::vector<Verdict> rows, CompareRows(own, store, rules));
+  ASSIGN_OR_RETURN(std::vector<Verdict> rows,
+                   CompareRows(std::move(own), store, rules));
   for (Verdict& verdict : rows) jobs.push_back(std::move(verdict));
   for (Verdict& verdict : jobs) {
     verdict.set_command(
@@ -237,15 +224,15 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
 
 // The runner's command for these rows again, appended to the file of the
 // others: of several attempts at a run, the cleanest counts. Empty if the file
-// does not say how it was made.
+// does not say how it was made, or says something that is not repeated.
 std::string MeasureAgain(const std::vector<const Row*>& rows,
                          const GateInput& input, const std::string& current) {
   if (rows.empty()) return "";
   const auto run = input.commands.find(rows[0]->run_id());
   if (run == input.commands.end() || run->second.empty()) return "";
-  const std::string command =
-      absl::StrJoin(CommandAgain(run->second, rows), " ");
-  return absl::StrCat(command, " --output=- >> ",
+  const std::vector<std::string> words = CommandAgain(run->second, rows);
+  if (words.empty()) return "";
+  return absl::StrCat(absl::StrJoin(words, " "), " --output=- >> ",
                       current == "-" ? "rows.jsonl" : ShellWord(current));
 }
 
@@ -264,20 +251,31 @@ bool IsUndecidedByNoise(const Verdict& verdict) {
   return false;
 }
 
+// What a command needs to know of each job, by id: the last row counts.
+std::map<std::string, Row> RowsToRepeat(const std::vector<Row>& rows) {
+  std::map<std::string, Row> kept;
+  for (const Row& row : rows) {
+    Row& last = kept[row.job_id()];
+    last.set_run_id(row.run_id());
+    last.set_library(row.library());
+    last.set_transform(row.transform());
+  }
+  return kept;
+}
+
 // Sets the commands that measure undecided jobs again, and says so.
 void SayMeasureAgain(const CompareOptions& options, const GateInput& input,
+                     const std::map<std::string, Row>& rows,
                      std::vector<Verdict>* jobs, Verdict* suite) {
-  std::map<std::string, const Row*> rows;
-  for (const Row& row : input.rows) rows[row.job_id()] = &row;
   std::vector<const Row*> undecided;
   std::set<std::string> codes;
   for (Verdict& verdict : *jobs) {
     const auto row = rows.find(verdict.job_id());
     if (row == rows.end() || !IsUndecidedByNoise(verdict)) continue;
-    undecided.push_back(row->second);
+    undecided.push_back(&row->second);
     codes.insert(verdict.codes().begin(), verdict.codes().end());
     const std::string command =
-        MeasureAgain({row->second}, input, options.current);
+        MeasureAgain({&row->second}, input, options.current);
     if (!command.empty()) verdict.set_command(command);
   }
   if (undecided.empty()) return;
@@ -290,9 +288,9 @@ void SayMeasureAgain(const CompareOptions& options, const GateInput& input,
       suite->command().empty() ? "" : ": ", suite->command()));
 }
 
-// Jobs that only the baseline has: a warning, or exit 4 with --require-all.
-void SayNotRun(const CompareOptions& options, const std::vector<Verdict>& jobs,
-               Verdict* suite) {
+// Warns of jobs that only the baseline has.
+void SayNotRun(const CompareOptions& options,
+               const std::vector<Verdict>& jobs) {
   std::vector<std::string> names;
   for (const Verdict& verdict : jobs) {
     if (verdict.codes_size() == 1 && verdict.codes(0) == kCodeNotRun) {
@@ -308,13 +306,6 @@ void SayNotRun(const CompareOptions& options, const std::vector<Verdict>& jobs,
                    count == 1 ? " job of the baseline was not run: "
                               : " jobs of the baseline were not run: ",
                    absl::StrJoin(names, ", "), is_long ? ", …" : "");
-  if (options.require_all && suite->exit_code() == 0) {
-    suite->set_exit_code(static_cast<int>(ExitCode::kCannotTell));
-    suite->set_verdict("cannot_tell");
-    suite->clear_codes();
-    suite->add_codes(kCodeNotRun);
-    suite->set_reason(reason);
-  }
   options.warn(absl::StrCat(
       reason, options.require_all ? "" : "; --require-all makes that exit 4"));
 }
@@ -384,6 +375,23 @@ const std::vector<std::string>& VerdictFormats() {
   return *formats;
 }
 
+namespace {
+
+// Whether a stored verdict on the suite is about the same jobs as `now`, so
+// that all formats agree whatever their flags are. No flag changes what is
+// slower, or what did not run.
+bool IsSuiteOf(const absl::optional<Verdict>& stored, const Verdict& now) {
+  const auto depends_on_flags = [](const Verdict& suite) {
+    return suite.exit_code() != static_cast<int>(ExitCode::kRunFailed) &&
+           suite.exit_code() != static_cast<int>(ExitCode::kCheckSaidNo);
+  };
+  return stored && depends_on_flags(*stored) && depends_on_flags(now) &&
+         stored->counts().SerializeAsString() ==
+             now.counts().SerializeAsString();
+}
+
+}  // namespace
+
 absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   // Does not read standard input when only --eval is given.
   const bool only_eval = options.current == "-" && !options.eval.empty();
@@ -391,6 +399,8 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   if (!only_eval) {
     ASSIGN_OR_RETURN(input, ReadInput(options.current, options));
   }
+  const size_t row_count = input.rows.size();
+  const std::map<std::string, Row> rows = RowsToRepeat(input.rows);
   std::vector<Verdict> jobs;
   std::string note;
   PairedOptions paired;
@@ -403,26 +413,32 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
     if (input.paired_rows > 0 || input.paired.duel()) {
       SayAbsentMetrics(options, input.paired);
       ASSIGN_OR_RETURN(paired, LoadPairedOptions(options, input.paired));
+      paired.are_own_records = input.is_own;
       jobs = JudgePairs(input.paired, paired);
     }
     if (has_rules) {
       ASSIGN_OR_RETURN(const std::vector<Verdict> others,
-                       JudgeByRules(options, input, &note));
+                       JudgeByRules(options, &input, &note));
       jobs.insert(jobs.end(), others.begin(), others.end());
     }
   }
   SuiteOptions limits;
   limits.max_cannot_tell_percent = options.max_cannot_tell_percent;
+  limits.min_compared_percent =
+      options.require_all ? 100 : options.min_compared_percent;
   Verdict suite = SuiteVerdict(jobs, limits);
+  if (!input.verdicts.empty() && IsSuiteOf(input.suite, suite)) {
+    suite = *input.suite;
+  }
   if (!note.empty()) absl::StrAppend(suite.mutable_reason(), "; ", note);
-  if (options.paired && jobs.empty() && !input.rows.empty()) {
+  if (options.paired && jobs.empty() && row_count > 0) {
     suite.set_reason(absl::StrCat(
-        "--paired: none of the ", input.rows.size(),
+        "--paired: none of the ", row_count,
         " rows is of a duel; run `duel --a=OLD --b=NEW | compare_baseline "
         "--paired`, or leave out --paired and pass --baselines=FOLDER"));
   }
-  SayMeasureAgain(options, input, &jobs, &suite);
-  SayNotRun(options, jobs, &suite);
+  SayMeasureAgain(options, input, rows, &jobs, &suite);
+  SayNotRun(options, jobs);
   std::string text;
   if (!options.explain.empty()) {
     ASSIGN_OR_RETURN(text, Explain(options, input, paired, jobs));
@@ -434,6 +450,88 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   if (code == ExitCode::kInvalid) options.warn(suite.reason());
   return code;
 }
+
+namespace {
+
+// What is warned of when rows become a baseline.
+struct StoredJobs {
+  size_t judged = 0;
+  size_t disturbed = 0;
+  // With fewer executions than can prove a small change.
+  size_t few_executions = 0;
+};
+
+// The rows of one machine's baseline as records.
+absl::StatusOr<std::string> BaselineText(const CompareOptions& options,
+                                         const RunsByJob& by_job,
+                                         StoredJobs* stored) {
+  std::string text;
+  for (const auto& job : by_job) {
+    // What the harness itself costs is kept and never judged.
+    if (job.second.runs[0].library() != "null") {
+      ++stored->judged;
+      const std::vector<std::string> ids = ExecutionsOf(job.second.runs);
+      const std::set<std::string> executions(ids.begin(), ids.end());
+      stored->few_executions += executions.count("") == 0 &&
+                                executions.size() + 1 < kEnoughExecutions;
+      std::vector<std::string> causes;
+      stored->disturbed += !DisturbedText(job.second, "", &causes).empty();
+    }
+    for (const Row& row : job.second.runs) {
+      if (row.status() != "ok" && row.status() != "unsupported" &&
+          row.status() != "early_stopped") {
+        return absl::InvalidArgumentError(absl::StrCat(
+            options.current, ": ", JobLabel(row), " ", row.status(),
+            "; a baseline has no such runs, so run it again"));
+      }
+      if (row.machine_profile().empty()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(options.current, ": ", JobLabel(row),
+                         " does not say which machine it is of"));
+      }
+      AppendRecord(row, &text);
+    }
+  }
+  return text;
+}
+
+// One baseline per machine: a run of one is no attempt at a run of another.
+absl::Status AddRowBaselines(const CompareOptions& options,
+                             const GateInput& input,
+                             std::vector<NewBaseline>* baselines) {
+  std::map<std::string, std::vector<Row>> by_profile;
+  for (const Row& row : input.rows) {
+    by_profile[row.machine_profile()].push_back(row);
+  }
+  StoredJobs stored;
+  for (auto& [profile, rows] : by_profile) {
+    ASSIGN_OR_RETURN(
+        std::string text,
+        BaselineText(options, RunsOfAllExecutions(std::move(rows)), &stored));
+    for (const ReferenceSpeeds& reference : input.references) {
+      if (reference.machine_profile() == profile) {
+        AppendRecord(reference, &text);
+      }
+    }
+    baselines->push_back({profile, "rows.jsonl", std::move(text)});
+  }
+  if (stored.few_executions > 0) {
+    options.warn(absl::StrCat(
+        options.current, ": ", stored.few_executions, " of ", stored.judged,
+        " jobs are of fewer than ", kEnoughExecutions - 1,
+        " executions, so changes must be large to be seen; measure ",
+        kEnoughExecutions - 1, " times and append the rows"));
+  }
+  if (stored.disturbed > 0) {
+    options.warn(absl::StrCat(
+        options.current, ": ", stored.disturbed, " of ", stored.judged,
+        " jobs were disturbed (noisy, contended or throttled) and will be "
+        "`cannot_tell`; measure them again on a quiet machine"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
   const Checkout checkout = ReadCheckout(options.baselines);
@@ -456,53 +554,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
       baselines.push_back(
           {input.metrics->machine_profile, "metrics.json", input.metrics_text});
     }
-    std::map<std::string, std::string> texts;
-    const RunsByJob by_job = RunsOfBaseline(input.rows);
-    size_t disturbed = 0;
-    size_t one_execution = 0;
-    size_t judged = 0;
-    for (const auto& job : by_job) {
-      // What the harness itself costs is kept and never judged.
-      if (job.second.runs[0].library() != "null") {
-        ++judged;
-        one_execution += job.second.OfOneExecution();
-        std::vector<std::string> causes;
-        disturbed += !DisturbedText(job.second, "", &causes).empty();
-      }
-      for (const Row& row : job.second.runs) {
-        if (row.status() != "ok" && row.status() != "unsupported" &&
-            row.status() != "early_stopped") {
-          return absl::InvalidArgumentError(absl::StrCat(
-              options.current, ": ", JobLabel(row), " ", row.status(),
-              "; a baseline has no such runs, so run it again"));
-        }
-        if (row.machine_profile().empty()) {
-          return absl::InvalidArgumentError(
-              absl::StrCat(options.current, ": ", JobLabel(row),
-                           " does not say which machine it is of"));
-        }
-        AppendRecord(row, &texts[row.machine_profile()]);
-      }
-    }
-    for (const ReferenceSpeeds& reference : input.references) {
-      const auto text = texts.find(reference.machine_profile());
-      if (text != texts.end()) AppendRecord(reference, &text->second);
-    }
-    for (auto& text : texts) {
-      baselines.push_back({text.first, "rows.jsonl", std::move(text.second)});
-    }
-    if (one_execution > 0) {
-      options.warn(absl::StrCat(
-          options.current, ": ", one_execution, " of ", judged,
-          " jobs are of one execution, so changes must be large to be seen; "
-          "measure three times and append the rows"));
-    }
-    if (disturbed > 0) {
-      options.warn(absl::StrCat(
-          options.current, ": ", disturbed, " of ", judged,
-          " jobs were disturbed (noisy, contended or throttled) and will be "
-          "`cannot_tell`; measure them again on a quiet machine"));
-    }
+    RETURN_IF_ERROR(AddRowBaselines(options, input, &baselines));
   }
   if (!options.eval.empty()) {
     ASSIGN_OR_RETURN(const std::string text, ReadFile(options.eval));
@@ -534,81 +586,6 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
         "\n");
   }
   RETURN_IF_ERROR(WriteOutput(options.output, text));
-  return ExitCode::kDone;
-}
-
-absl::StatusOr<ExitCode> RunCalibrate(const CompareOptions& options) {
-  const Interrupt interrupt;
-  const Env env = EnvRecord(ReadMachine(ThisMachine()), absl::Now());
-  CalibrationOptions calibration;
-  calibration.duels = options.calibrate_duels;
-  calibration.slowdowns_percent = options.calibrate_slowdowns;
-  calibration.calibrated_at =
-      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
-  DuelOptions& duel = calibration.duel;
-  duel.a = options.calibrate_command;
-  duel.name = options.calibrate_name;
-  duel.looks = DefaultLooks(options.calibrate_max_pairs);
-  duel.interest_percent = options.interest_percent;
-  duel.seed = static_cast<uint64_t>(options.calibrate_seed);
-  duel.timing = options.calibrate_timing == "rows"   ? DuelTiming::kRows
-                : options.calibrate_timing == "wall" ? DuelTiming::kWall
-                                                     : DuelTiming::kAuto;
-  duel.statistic = options.statistic;
-  duel.metrics = options.metrics;
-  duel.cpus = ReadAffinity(Root("/"));
-  duel.machine_profile = env.machine_profile();
-  duel.env_id = env.env_id();
-  duel.is_stopped = [&interrupt] { return interrupt.happened(); };
-  duel.warn = options.warn;
-  Progress progress(std::cerr, isatty(STDERR_FILENO) != 0);
-  duel.progress = [&progress](const std::string& what) {
-    progress.Show("compare_baseline", 0, 0, what);
-  };
-  ASSIGN_OR_RETURN(const CalibrationResult result, Calibrate(calibration));
-  progress.Finish();
-  if (result.exit_code != ExitCode::kDone) {
-    if (!result.failure.empty()) options.warn(result.failure);
-    return result.exit_code;
-  }
-  RETURN_IF_ERROR(MakeFolder(options.baselines));
-  RETURN_IF_ERROR(
-      BaselineStore(options.baselines).AddCalibrations(result.calibrations));
-  std::string text;
-  if (options.format == "jsonl") {
-    for (const Calibration& one : result.calibrations) {
-      AppendRecord(one, &text);
-    }
-  } else {
-    text = CalibrationText(result.calibrations);
-  }
-  RETURN_IF_ERROR(WriteOutput(options.output, text));
-  return ExitCode::kDone;
-}
-
-absl::StatusOr<ExitCode> RunHistory(const CompareOptions& options) {
-  ASSIGN_OR_RETURN(const std::vector<HistoryEntry> entries,
-                   ReadHistory(options.history, options.import, options.warn));
-  HistoryOptions history;
-  history.statistic = options.statistic;
-  const std::vector<ChangePoint> points = FindChangePoints(entries, history);
-  std::string text;
-  if (options.format == "jsonl") {
-    for (const ChangePoint& point : points) AppendRecord(point, &text);
-  } else {
-    text = HistoryText(points, entries, history);
-  }
-  RETURN_IF_ERROR(WriteOutput(options.output, text));
-  if (entries.empty()) {
-    options.warn(absl::StrCat("--history: no rows or results in ",
-                              absl::StrJoin(options.history, ", ")));
-    return ExitCode::kInvalid;
-  }
-  for (const ChangePoint& point : points) {
-    if (point.percent() > 0 && point.gone_at().empty()) {
-      return ExitCode::kCheckSaidNo;
-    }
-  }
   return ExitCode::kDone;
 }
 

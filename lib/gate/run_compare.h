@@ -10,6 +10,7 @@
 #include "lib/base/tool/exit_code.h"
 #include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/gate/verdict/verdicts.h"
 #include "lib/imports/imports.h"
 
 namespace feedrate {
@@ -24,6 +25,7 @@ struct CompareOptions {
   bool paired = false;
   double interest_percent = 2;
   double max_cannot_tell_percent = 5;
+  double min_compared_percent = kMinComparedPercent;
   RunStatistic statistic = RunStatistic::kTypical;
   MetricChoice metrics = DefaultMetricChoice();
   std::string tolerances;
@@ -51,6 +53,9 @@ struct CompareOptions {
 };
 
 const std::vector<std::string>& VerdictFormats();
+
+// Writes a file, or standard output if `path` is `-`.
+absl::Status WriteOutput(const std::string& path, const std::string& text);
 
 // Judges and writes verdicts, or explains one.
 absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/gate/baselines.h"
@@ -43,6 +44,30 @@ TEST_F(GateInputTest, ARowOfTheWrongTypeIsNotLeftOut) {
     EXPECT_TRUE(warnings_.empty());
   }
   EXPECT_TRUE(Parse(kGood).ok());
+}
+
+// A pull request must not choose which of two numbers counts, or its baseline.
+TEST_F(GateInputTest, ARowSaysNothingTwiceAndNamesNoPath) {
+  const std::string start =
+      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"b\",\"status\":\"ok\","
+      "\"throughput\":5,\"machine_profile\":";
+  const auto twice = Parse(start + "\"m\",\"throughput\":500}\n");
+  EXPECT_EQ(twice.status().message(),
+            "in:1: field \"throughput\" is there twice; which one counts?");
+  for (const char* profile :
+       {"../outside/evil", "/evil", "a/b", "..", ".hidden", "a\\nb"}) {
+    const auto rows = Parse(absl::StrCat(start, "\"", profile, "\"}\n"));
+    EXPECT_TRUE(absl::IsInvalidArgument(rows.status())) << profile;
+    EXPECT_FALSE(BaselineStore("b").FileOf(profile, "rows.jsonl").ok());
+  }
+  EXPECT_FALSE(
+      ParseMetrics("{\"machine_profile\":\"../x\",\"a\":1}", "f").ok());
+  EXPECT_FALSE(UpdateBaselines(testing::TempDir() + "/inside",
+                               {{"../outside", "rows.jsonl", "x"}}, {}, "why",
+                               absl::UnixEpoch())
+                   .ok());
+  EXPECT_FALSE(IsFile(testing::TempDir() + "/outside.rows.jsonl"));
+  EXPECT_TRUE(Parse(start + "\"m-1_2c\"}\n").ok());
 }
 
 TEST_F(GateInputTest, KnowsRowsFromMetrics) {

@@ -9,10 +9,10 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "lib/imports/imports.h"
 #include "lib/records/attempts.h"
 #include "lib/records/train.pb.h"
 #include "lib/stats/quantiles.h"
-#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -115,10 +115,28 @@ Metrics MediansOf(const RunValues& values) {
 }
 
 bool JobRuns::OfOneExecution() const {
-  return !runs[0].run_id().empty() &&
-         std::all_of(runs.begin(), runs.end(), [this](const Row& row) {
-           return row.run_id() == runs[0].run_id();
+  const std::string first = ExecutionOf(runs[0]);
+  return !first.empty() &&
+         std::all_of(runs.begin(), runs.end(), [&first](const Row& row) {
+           return ExecutionOf(row) == first;
          });
+}
+
+std::string ExecutionOf(const Row& row) {
+  if (!IsImported(row)) return row.run_id();
+  const std::string& harness = row.mode();
+  if (harness == "hyperfine" || harness == "pyperf" || harness == "jmh") {
+    return absl::StrCat(row.run_id(), " process ", row.run_index());
+  }
+  return row.run_id().empty() ? "one process" : row.run_id();
+}
+
+std::vector<std::string> ExecutionsOf(const std::vector<Row>& rows) {
+  std::vector<std::string> executions;
+  for (const Row& row : rows) {
+    if (row.status() == "ok") executions.push_back(ExecutionOf(row));
+  }
+  return executions;
 }
 
 std::vector<Row> JobRuns::Clean() const {
@@ -131,60 +149,61 @@ std::vector<Row> JobRuns::Clean() const {
 
 namespace {
 
-RunsByJob GroupRuns(const std::vector<Row>& rows, bool all_executions) {
-  std::map<std::pair<std::string, int>, std::vector<const Row*>> attempts;
-  for (const Row& row : rows) {
+RunsByJob GroupRuns(std::vector<Row> rows, bool all_executions) {
+  std::map<std::pair<std::string, int>, std::vector<Row*>> attempts;
+  for (Row& row : rows) {
     attempts[{row.job_id(), row.run_index()}].push_back(&row);
   }
   RunsByJob by_job;
   for (auto& entry : attempts) {
-    std::vector<const Row*>& tries = entry.second;
+    std::vector<Row*>& tries = entry.second;
     std::stable_sort(
         tries.begin(), tries.end(),
         [](const Row* a, const Row* b) { return a->attempt() < b->attempt(); });
     // By version and data. A run that failed may not have said what it
     // measured, so it is an attempt at any of them.
-    std::map<std::pair<std::string, std::string>, const Row*> best;
-    for (const Row* row : tries) {
+    std::map<std::pair<std::string, std::string>, Row*> best;
+    for (Row* row : tries) {
       if (row->status() != "ok") continue;
-      const Row*& kept =
-          best[{row->library_version(), row->dataset().sha256()}];
+      Row*& kept = best[{row->library_version(), row->dataset().sha256()}];
       if (!kept || AttemptRank(*row) <= AttemptRank(*kept)) kept = row;
     }
     if (best.empty()) {
-      for (const Row* row : tries) {
-        const Row*& kept = best[{}];
+      for (Row* row : tries) {
+        Row*& kept = best[{}];
         if (!kept || AttemptRank(*row) <= AttemptRank(*kept)) kept = row;
       }
     }
     JobRuns& job = by_job[entry.first.first];
-    for (const auto& chosen : best) job.runs.push_back(*chosen.second);
-    for (const Row* row : tries) {
-      const auto chosen =
-          best.find({row->library_version(), row->dataset().sha256()});
-      if (all_executions && chosen != best.end() && row->status() == "ok" &&
-          row->run_id() != chosen->second->run_id() &&
-          DisturbancesOf(*row).empty()) {
-        job.runs.push_back(*row);
-      }
-    }
     if (best.size() == 1 && best.begin()->second != tries.back()) {
       job.not_last.push_back(
           absl::StrCat("run ", entry.first.second, ": attempt ",
                        best.begin()->second->attempt(), " of ", tries.size()));
     }
+    std::vector<Row*> counted;
+    for (const auto& chosen : best) counted.push_back(chosen.second);
+    for (Row* row : tries) {
+      const auto chosen =
+          best.find({row->library_version(), row->dataset().sha256()});
+      if (all_executions && chosen != best.end() && row->status() == "ok" &&
+          row->run_id() != chosen->second->run_id() &&
+          DisturbancesOf(*row).empty()) {
+        counted.push_back(row);
+      }
+    }
+    for (Row* row : counted) job.runs.push_back(std::move(*row));
   }
   return by_job;
 }
 
 }  // namespace
 
-RunsByJob CleanestAttempts(const std::vector<Row>& rows) {
-  return GroupRuns(rows, /*all_executions=*/false);
+RunsByJob CleanestAttempts(std::vector<Row> rows) {
+  return GroupRuns(std::move(rows), /*all_executions=*/false);
 }
 
-RunsByJob RunsOfBaseline(const std::vector<Row>& rows) {
-  return GroupRuns(rows, /*all_executions=*/true);
+RunsByJob RunsOfAllExecutions(std::vector<Row> rows) {
+  return GroupRuns(std::move(rows), /*all_executions=*/true);
 }
 
 void MarkSlowCores(RunsByJob* current, RunsByJob* baseline) {
@@ -349,205 +368,6 @@ std::string DisturbedText(const JobRuns& job, const char* side,
       causes.count(kShort) > 0
           ? absl::StrCat(" (under ", kShortestLoaderS, " s)")
           : "");
-}
-
-namespace {
-
-constexpr double kUsualDf = 4;
-constexpr size_t kFewestJobs = 10;
-constexpr size_t kFewestSamples = 3;
-constexpr double kSingleDf = 3;
-// Makes a median distance the standard deviation of normal noise.
-constexpr double kNormal = 1.4826;
-
-double SquaresOf(absl::Span<const double> values) {
-  const double mean = MeanOf(values);
-  double sum = 0;
-  for (const double value : values) sum += (value - mean) * (value - mean);
-  return sum;
-}
-
-std::vector<double> Logs(absl::Span<const double> values) {
-  std::vector<double> logs;
-  for (const double value : values) logs.push_back(std::log(value));
-  return logs;
-}
-
-bool AllAboveZero(absl::Span<const double> values) {
-  return std::all_of(values.begin(), values.end(),
-                     [](double value) { return value > 0; });
-}
-
-}  // namespace
-
-double Shift::Limit(double level) const {
-  return df <= 0 ? 0 : StudentTQuantile(1 - level, df) * error;
-}
-
-Shift Shift::AcrossExecutions() const {
-  Shift across = *this;
-  if (run_share == 0) return across;
-  across.error *= std::sqrt(1 + 1 / run_share);
-  return across;
-}
-
-namespace {
-
-constexpr double kWrongOrder = 0.02;
-// In standard deviations of the rank test: one of 2,000 jobs without a change
-// gets there by chance.
-constexpr double kUnlikelyOrder = 3.3;
-
-Shift::Order OrderOf(const std::vector<double>& before,
-                     const std::vector<double>& now, double shift) {
-  size_t wrong = 0;
-  for (double a : before) {
-    for (double b : now) wrong += shift > 0 ? b <= a : b >= a;
-  }
-  const double pairs = static_cast<double>(before.size() * now.size());
-  const double deviation =
-      std::sqrt((before.size() + now.size() + 1) / (12 * pairs));
-  const double share = wrong / pairs;
-  if (share <= kWrongOrder) return Shift::Order::kApart;
-  return share <= 0.5 - kUnlikelyOrder * deviation ? Shift::Order::kUnlikely
-                                                   : Shift::Order::kMixed;
-}
-
-}  // namespace
-
-absl::optional<Shift> ShiftOfRuns(absl::Span<const double> baseline,
-                                  absl::Span<const double> current) {
-  if (baseline.empty() || current.empty() || !AllAboveZero(baseline) ||
-      !AllAboveZero(current)) {
-    return absl::nullopt;
-  }
-  const std::vector<double> before = Logs(baseline);
-  const std::vector<double> now = Logs(current);
-  Shift shift;
-  shift.log = MeanOf(now) - MeanOf(before);
-  shift.df = static_cast<double>(before.size() + now.size() - 2);
-  shift.single_runs = before.size() == 1 || now.size() == 1;
-  if (shift.df == 0) return shift;
-  shift.order = OrderOf(before, now, shift.log);
-  const double variance = (SquaresOf(before) + SquaresOf(now)) / shift.df;
-  shift.run_share = 1.0 / before.size() + 1.0 / now.size();
-  shift.error = std::sqrt(variance * shift.run_share);
-  return shift;
-}
-
-absl::optional<Shift> ShiftOfSamples(const Row& baseline, const Row& current) {
-  const std::vector<double> before(baseline.samples_s().begin(),
-                                   baseline.samples_s().end());
-  const std::vector<double> now(current.samples_s().begin(),
-                                current.samples_s().end());
-  if (before.size() < kFewestSamples || now.size() < kFewestSamples) {
-    return absl::nullopt;
-  }
-  // The times swap sides, because less time is more throughput.
-  if (before.size() != now.size()) {
-    absl::optional<Shift> shift = ShiftOfRuns(now, before);
-    if (shift) shift->single_runs = true;
-    return shift;
-  }
-  if (!AllAboveZero(now) || !AllAboveZero(before)) return absl::nullopt;
-  std::vector<double> ratios;
-  for (size_t i = 0; i < now.size(); ++i) ratios.push_back(before[i] / now[i]);
-  const std::vector<double> logs = Logs(ratios);
-  Shift shift;
-  shift.log = MeanOf(logs);
-  shift.df = static_cast<double>(logs.size() - 1);
-  shift.error = std::sqrt(SquaresOf(logs) / shift.df / logs.size());
-  shift.single_runs = true;
-  return shift;
-}
-
-namespace {
-
-// The row's summary or, without one, that of its samples. Absent if there are
-// too few of them, or they do not scatter.
-absl::optional<SampleSummary> SummaryOf(const Row& row) {
-  SampleSummary summary = row.summary();
-  const std::vector<double> samples(row.samples_s().begin(),
-                                    row.samples_s().end());
-  if (samples.size() >= kFewestSamples) {
-    summary.set_count(static_cast<int64_t>(samples.size()));
-    summary.set_mean_s(MeanOf(samples));
-    summary.set_stddev_s(std::sqrt(SquaresOf(samples) / (samples.size() - 1)));
-  }
-  if (summary.mean_s() <= 0) summary.set_mean_s(summary.median_s());
-  if (summary.count() < static_cast<int64_t>(kFewestSamples) ||
-      !(summary.mean_s() > 0) || !(summary.stddev_s() > 0)) {
-    return absl::nullopt;
-  }
-  return summary;
-}
-
-}  // namespace
-
-absl::optional<Shift> ShiftOfSummaries(const Row& baseline,
-                                       const Row& current) {
-  const absl::optional<SampleSummary> before = SummaryOf(baseline);
-  const absl::optional<SampleSummary> now = SummaryOf(current);
-  if (!before || !now || baseline.throughput() <= 0 ||
-      current.throughput() <= 0) {
-    return absl::nullopt;
-  }
-  Shift shift;
-  shift.single_runs = true;
-  shift.log = std::log(current.throughput() / baseline.throughput());
-  double squares = 0;
-  double parts = 0;
-  for (const SampleSummary* side : {&*before, &*now}) {
-    const double n = static_cast<double>(side->count());
-    const double relative = side->stddev_s() / side->mean_s();
-    const double square = relative * relative / n;
-    squares += square;
-    parts += square * square / (n - 1);
-  }
-  // Welch's test: both sides have a variance of their own.
-  shift.error = std::sqrt(squares);
-  shift.df = squares * squares / parts;
-  return shift;
-}
-
-void SuiteNoise::Add(const std::string& metric, const Shift& shift) {
-  shifts_[metric].push_back(shift);
-}
-
-Shift SuiteNoise::Moderate(const std::string& metric,
-                           const Shift& shift) const {
-  const auto found = shifts_.find(metric);
-  if (found == shifts_.end() || found->second.size() < kFewestJobs) {
-    return shift;
-  }
-  std::vector<double> logs;
-  std::vector<double> squares;
-  for (const Shift& other : found->second) {
-    logs.push_back(other.log);
-    if (other.df > 0) squares.push_back(other.error * other.error);
-  }
-  Shift moderated = shift;
-  if (!squares.empty()) {
-    const double usual = SelectQuantile(absl::MakeSpan(squares), 0.5);
-    if (usual > shift.error * shift.error) {
-      moderated.df = shift.df + kUsualDf;
-      moderated.error =
-          std::sqrt((shift.df * shift.error * shift.error + kUsualDf * usual) /
-                    moderated.df);
-    }
-  }
-  const double middle = SelectQuantile(absl::MakeSpan(logs), 0.5);
-  for (double& log : logs) log = std::abs(log - middle);
-  const double scatter = kNormal * SelectQuantile(absl::MakeSpan(logs), 0.5);
-  if (scatter > moderated.error) {
-    moderated.error = scatter;
-    // A median distance knows the scatter about as well as a third of the
-    // values would.
-    moderated.df = logs.size() / 3.0;
-  }
-  // Outliers of single runs are heavy-tailed.
-  if (shift.single_runs) moderated.df = std::min(moderated.df, kSingleDf);
-  return moderated;
 }
 
 }  // namespace feedrate

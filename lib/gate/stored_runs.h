@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/types/optional.h"
-#include "absl/types/span.h"
 #include "lib/records/row.pb.h"
 
 namespace feedrate {
@@ -30,6 +29,13 @@ RunValues ValuesOfRows(const std::vector<Row>& rows);
 // The medians of the values.
 Metrics MediansOf(const RunValues& values);
 
+// The execution of a program that a row is of; empty if the row does not say.
+// Some harnesses start a process for each result; the results of others are of
+// one.
+std::string ExecutionOf(const Row& row);
+// Those of the `ok` rows.
+std::vector<std::string> ExecutionsOf(const std::vector<Row>& rows);
+
 // The runs of a job that count: of several attempts at a run, the cleanest.
 struct JobRuns {
   std::vector<Row> runs;
@@ -45,11 +51,11 @@ struct JobRuns {
 };
 using RunsByJob = std::map<std::string, JobRuns>;
 // Rows of other data or of another version of the library are other runs.
-RunsByJob CleanestAttempts(const std::vector<Row>& rows);
-// The same for a baseline that was measured several times: what nothing
-// disturbed in other executions of the program are further runs. They tell by
-// how much the machine differs from one execution to the next.
-RunsByJob RunsOfBaseline(const std::vector<Row>& rows);
+RunsByJob CleanestAttempts(std::vector<Row> rows);
+// The same for what was measured several times: what nothing disturbed in other
+// executions of the program are further runs. They tell by how much the machine
+// differs from one execution to the next.
+RunsByJob RunsOfAllExecutions(std::vector<Row> rows);
 
 // Makes runs `contended` whose core was slower than either side shows that it
 // can be. A runner knows only what it has seen: if the core was slow from the
@@ -80,78 +86,5 @@ inline constexpr char kShort[] = "short";
 // noisy". Empty if more than half of them are clean. `codes` gets the warnings.
 std::string DisturbedText(const JobRuns& job, const char* side,
                           std::vector<std::string>* codes);
-
-// The difference between the sides in one metric, and how much of it may be
-// chance.
-struct Shift {
-  // Mean logarithm of the current runs minus that of the baseline's.
-  double log = 0;
-  // Its standard error, and how many degrees of freedom that has. 0 degrees
-  // mean unknown.
-  double error = 0;
-  double df = 0;
-  // Its squared error as a multiple of the variance of one run; 0 if the error
-  // is not that of runs.
-  double run_share = 0;
-  // A side is one run, which may be an outlier.
-  bool single_runs = false;
-  // How the runs of the sides lie. The test of the means assumes one level per
-  // side; a machine that jumps between two can pass it by chance.
-  enum class Order {
-    // Compare each run of one side with each of the other: at most 2% of the
-    // pairs are ordered unlike the means.
-    kApart,
-    // There are more such pairs, but fewer than chance gives if both sides have
-    // the same level, by the rank test of Mann and Whitney.
-    kUnlikely,
-    kMixed,
-  };
-  Order order = Order::kApart;
-  // The speed of memory, by which executions differ most, is known on both
-  // sides, and what it adds to the current runs: `memory` is not in `log`.
-  bool knows_memory = false;
-  double memory = 0;
-  // By how much slower the core's clock and, beyond `memory`, the memory may
-  // have made the current runs, as a logarithm. See CoreSpeed.
-  double slower_machine = 0;
-
-  // By chance, a shift gets worse than this with probability `level`. 0 if the
-  // error is unknown.
-  double Limit(double level) const;
-  // The same shift if it is not known how much the machine differs from one
-  // execution of the program to the next: as much as from one run to the next.
-  Shift AcrossExecutions() const;
-};
-
-// From the values of the runs. Absent if a side has none, or if a value is not
-// above 0. With one run on each side the error is unknown.
-absl::optional<Shift> ShiftOfRuns(absl::Span<const double> baseline,
-                                  absl::Span<const double> current);
-// The shift of `throughput` from the samples of one run on each side. Runs of
-// the same number of samples are compared sample by sample, because items of
-// different sizes take different times. Absent if a side has fewer than three.
-absl::optional<Shift> ShiftOfSamples(const Row& baseline, const Row& current);
-// The same from number, mean and standard deviation, where a side has no
-// samples but a `summary`. Absent if a side has neither, or does not scatter.
-absl::optional<Shift> ShiftOfSummaries(const Row& baseline, const Row& current);
-
-// What the jobs of a suite together say about the noise. A handful of runs says
-// little about one job, but fifty jobs say what the machine is like.
-class SuiteNoise {
- public:
-  void Add(const std::string& metric, const Shift& shift);
-  // Adds what the suite knows to `shift`:
-  // - its variance becomes a mean of its own and the usual one, which counts
-  //   like four more runs, if its own is smaller: some jobs are noisier than
-  //   others;
-  // - its error is at least that by which the shifts of the jobs scatter around
-  //   their median. So a machine that changed its speed between the sides
-  //   raises no alarm, while a slowdown of all jobs, or of some, does.
-  // No effect with fewer than ten jobs.
-  Shift Moderate(const std::string& metric, const Shift& shift) const;
-
- private:
-  std::map<std::string, std::vector<Shift>> shifts_;
-};
 
 }  // namespace feedrate

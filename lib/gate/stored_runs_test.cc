@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/gate/shift.h"
 
 namespace feedrate {
 namespace {
@@ -48,7 +49,7 @@ TEST(CleanestAttemptsTest, TheCleanestCountsAndTheLastOfEquals) {
   EXPECT_EQ(job.Clean().size(), 3);
 }
 
-TEST(RunsOfBaselineTest, CleanRunsOfOtherExecutionsCount) {
+TEST(RunsOfAllExecutionsTest, CleanRunsOfOtherExecutionsCount) {
   const auto of = [](const char* run_id, Row row) {
     row.set_run_id(run_id);
     return row;
@@ -59,7 +60,7 @@ TEST(RunsOfBaselineTest, CleanRunsOfOtherExecutionsCount) {
       of("d", Attempt(0, 0, 0, {}, "crashed")),
       // The first attempt of one execution was replaced by the second.
       of("a", Attempt(1, 0, 4)), of("a", Attempt(1, 1, 5))};
-  const RunsByJob runs = RunsOfBaseline(rows);
+  const RunsByJob runs = RunsOfAllExecutions(rows);
   std::vector<double> throughputs;
   for (const Row& row : runs.at("j").runs) {
     throughputs.push_back(row.throughput());

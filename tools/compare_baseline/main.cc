@@ -58,6 +58,10 @@ DEFINE_string(metrics, kDefaultGateMetrics,
 DEFINE_double(
     max_cannot_tell, 5,
     "PERCENT: share of jobs that may be undecided before the exit code is 4");
+DEFINE_double(
+    min_compared, feedrate::CompareOptions().min_compared_percent,
+    "PERCENT: share of the jobs of either side that must be compared; the exit "
+    "code is 4 if it is less");
 DEFINE_string(
     statistic, "typical",
     "WHAT: statistic of a run's samples that decides {typical|total|p90}");
@@ -75,7 +79,8 @@ DEFINE_bool(
     "compare rows of a machine without a baseline with those of other "
     "machines, scaled by reference speeds (collect_env --reference_speeds)");
 DEFINE_bool(require_all, false,
-            "exit 4 if a job of the baseline is not among the rows");
+            "exit 4 unless every job of either side was compared: the same as "
+            "--min_compared=100");
 DEFINE_string(explain, "",
               "JOB: explain the decision on this job step by step: an id, or a "
               "pattern such as '*Flip'");
@@ -131,7 +136,8 @@ ToolInfo Info() {
       "tolerances; noisy rows are cannot_tell. On a terminal the answer is\n"
       "a table, else records.\n"
       "Exit 0: nothing got slower; 2: a side crashed; 3: something got\n"
-      "slower; 4: too many jobs are undecided; 5: nothing is comparable.\n"
+      "slower; 4: too many jobs are undecided, or too few were compared; 5:\n"
+      "nothing is comparable.\n"
       "--bisect_exit_codes exits as `git bisect run` expects.";
   info.examples = {
       "duel --a=./old --b=./new | compare_baseline --paired",
@@ -164,6 +170,9 @@ absl::Status CheckFlags() {
   }
   if (!(FLAGS_max_cannot_tell >= 0 && FLAGS_max_cannot_tell <= 100)) {
     return absl::InvalidArgumentError("--max_cannot_tell: use 0 to 100");
+  }
+  if (!(FLAGS_min_compared >= 0 && FLAGS_min_compared <= 100)) {
+    return absl::InvalidArgumentError("--min_compared: use 0 to 100");
   }
   if (FLAGS_limit < 0 || FLAGS_duels < 1 || FLAGS_max_pairs < 2) {
     return absl::InvalidArgumentError(
@@ -215,6 +224,7 @@ absl::StatusOr<ExitCode> Compare() {
   options.paired = FLAGS_paired;
   options.interest_percent = FLAGS_interest;
   options.max_cannot_tell_percent = FLAGS_max_cannot_tell;
+  options.min_compared_percent = FLAGS_min_compared;
   options.statistic = *ParseRunStatistic(FLAGS_statistic);
   ASSIGN_OR_RETURN(options.metrics, ParseMetricChoice(FLAGS_metrics));
   options.tolerances = FLAGS_tolerances;

@@ -41,6 +41,11 @@ whole_lines plain
 grep -q 'slower than A' "$tmp/err" || fail "no summary: $(cat "$tmp/err")"
 "$COMPARE" --paired --format=text <"$tmp/out" >"$tmp/verdict"
 [[ $? -eq 3 ]] || fail "eighty times as slow is not exit 3"
+# Commands in a file are text of others.
+grep -qF 'again: duel --a=OLD --b=NEW | compare_baseline --paired' \
+  "$tmp/verdict" || fail "another command: $(cat "$tmp/verdict")"
+# shellcheck disable=SC2002 # Only a pipe is a program that was just started.
+cat "$tmp/out" | "$COMPARE" --paired --format=text >"$tmp/verdict"
 grep -qF "again: duel --a='sleep 0.005' --b='sleep 0.4' --metrics=time --warmup=0 |" \
   "$tmp/verdict" || fail "the flags are not repeated: $(cat "$tmp/verdict")"
 

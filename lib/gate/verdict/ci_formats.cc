@@ -1,6 +1,8 @@
 #include "lib/gate/verdict/ci_formats.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,15 +12,14 @@
 #include "lib/base/text.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/gate/verdict/verdict_formats.h"
+#include "lib/gate/verdict/verdicts.h"
 #include "lib/records/json.h"
 
 namespace feedrate {
 namespace {
 
-const char* CommandOf(const Verdict& verdict) {
-  if (verdict.verdict() == "slower" || verdict.verdict() == "invalid") {
-    return "error";
-  }
+const char* CommandOf(const Verdict& verdict, const Verdict& suite) {
+  if (verdict.verdict() == "slower" || IsError(verdict, suite)) return "error";
   const bool is_good = verdict.verdict() == "faster" ||
                        (verdict.verdict() == "same" && verdict.codes().empty());
   return is_good ? "notice" : "warning";
@@ -45,8 +46,8 @@ std::string VerdictGithub(const std::vector<Verdict>& jobs,
     if (!job.command().empty()) {
       absl::StrAppend(&body, "%0Aagain: ", GithubMessage(job.command()));
     }
-    text +=
-        Line(CommandOf(job), absl::StrCat(job.job(), " ", job.verdict()), body);
+    text += Line(CommandOf(job, suite),
+                 absl::StrCat(job.job(), " ", job.verdict()), body);
   }
   const char* command = suite.exit_code() == 0   ? "notice"
                         : suite.exit_code() == 4 ? "warning"
@@ -81,8 +82,8 @@ std::string RuleOf(const Verdict& job) {
   return job.verdict() == "same" ? "warning" : job.verdict();
 }
 
-const char* LevelOf(const Verdict& job) {
-  if (job.verdict() == "slower" || job.verdict() == "invalid") return "error";
+const char* LevelOf(const Verdict& job, const Verdict& suite) {
+  if (job.verdict() == "slower" || IsError(job, suite)) return "error";
   return job.verdict() == "faster" || IsOnlyBetter(job) ? "note" : "warning";
 }
 
@@ -92,14 +93,14 @@ std::string Quoted(const std::string& text) {
   return out;
 }
 
-std::string ResultOf(const Verdict& job) {
+std::string ResultOf(const Verdict& job, const Verdict& suite) {
   std::string text =
       absl::StrCat(job.job(), ": ", job.verdict(), ": ", job.reason());
   for (const std::string& moved : MovedMetrics(job)) {
     absl::StrAppend(&text, "\n", moved);
   }
   std::string out = absl::StrCat(
-      "{\"ruleId\":", Quoted(RuleOf(job)), ",\"level\":\"", LevelOf(job),
+      "{\"ruleId\":", Quoted(RuleOf(job)), ",\"level\":\"", LevelOf(job, suite),
       "\",\"message\":{\"text\":", Quoted(text),
       "},\"locations\":[{\"logicalLocations\":[{\"name\":", Quoted(job.job()),
       ",\"fullyQualifiedName\":",
@@ -133,7 +134,7 @@ std::string VerdictSarif(const std::vector<Verdict>& jobs,
   std::vector<std::string> results;
   for (const Verdict& job : jobs) {
     if (IsPlain(job)) continue;
-    results.push_back(ResultOf(job));
+    results.push_back(ResultOf(job, suite));
   }
   return absl::StrCat(
       "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\","
@@ -153,17 +154,19 @@ std::string Element(const char* name, const Verdict& job) {
                       "\">", XmlText(job.command()), "</", name, ">\n");
 }
 
-std::string TestCase(const Verdict& job) {
+std::string TestCase(const Verdict& job, const Verdict& suite) {
   // The candidate's seconds, if the verdict is about seconds.
-  const double seconds = job.mode() == "paired" ? job.effect().b() : 0;
+  const bool has_time = job.mode() == "paired" && job.metric() == "time";
+  const double seconds = has_time ? job.effect().b() : 0;
   std::string text = absl::StrFormat(
       "    <testcase name=\"%s\" classname=\"feedrate.%s\" time=\"%.9f\"",
       XmlText(job.job()), XmlText(job.mode()),
       std::isfinite(seconds) ? seconds : 0);
   std::string inner;
   if (job.verdict() == "slower") inner = Element("failure", job);
-  if (job.verdict() == "invalid") inner = Element("error", job);
-  if (job.verdict() == "cannot_tell") {
+  if (IsError(job, suite)) {
+    inner = Element("error", job);
+  } else if (job.verdict() == "cannot_tell" || job.verdict() == "invalid") {
     inner = absl::StrCat("      <skipped message=\"", XmlText(job.reason()),
                          "\"/>\n");
   }
@@ -181,22 +184,25 @@ std::string TestCase(const Verdict& job) {
 std::string VerdictJunit(const std::vector<Verdict>& jobs, const Verdict& suite,
                          const std::string& timestamp) {
   const VerdictCounts& counts = suite.counts();
+  const int64_t errors = std::count_if(
+      jobs.begin(), jobs.end(),
+      [&suite](const Verdict& job) { return IsError(job, suite); });
   const std::string numbers =
       absl::StrCat("tests=\"", jobs.size(), "\" failures=\"", counts.slower(),
-                   "\" errors=\"", counts.invalid(), "\"");
+                   "\" errors=\"", errors, "\"");
   std::string text = absl::StrCat(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\""
       "feedrate\" ",
       numbers, " time=\"0\">\n  <testsuite name=\"compare_baseline\" ", numbers,
-      " skipped=\"", counts.cannot_tell(), "\" time=\"0\" timestamp=\"",
-      timestamp, "\" hostname=\"",
+      " skipped=\"", counts.cannot_tell() + counts.invalid() - errors,
+      "\" time=\"0\" timestamp=\"", timestamp, "\" hostname=\"",
       XmlText(suite.machine_profile().empty() ? "unknown"
                                               : suite.machine_profile()),
       "\">\n    <properties>\n      <property name=\"verdict\" value=\"",
       XmlText(suite.verdict()),
       "\"/>\n      <property name=\"reason\" value=\"", XmlText(suite.reason()),
       "\"/>\n    </properties>\n");
-  for (const Verdict& job : jobs) text += TestCase(job);
+  for (const Verdict& job : jobs) text += TestCase(job, suite);
   return absl::StrCat(text, "  </testsuite>\n</testsuites>\n");
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -15,6 +16,7 @@
 #include "absl/types/optional.h"
 #include "lib/base/status_macros.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/gate/shift.h"
 #include "lib/gate/stored_runs.h"
 #include "lib/gate/verdict/tolerances.h"
 #include "lib/gate/verdict/verdicts.h"
@@ -32,75 +34,38 @@ constexpr size_t kFewestJobs = 10;
 constexpr size_t kBusyJobs = 4;
 // The inverse of the clock rate as a metric.
 constexpr char kClock[] = "core_speed.chain_s";
+// --explain says how many executions would find such a change.
+constexpr double kExplainedPercent = 3;
 // The smallest effect of the memory that a reason mentions, as a logarithm.
 constexpr double kMentionedMemory = 0.01;
 
-Verdict Invalid(const std::string& job_id, const std::string& label,
-                const std::string& profile, const std::string& code,
-                const std::string& reason) {
-  Verdict verdict;
-  verdict.set_scope("job");
-  verdict.set_job_id(job_id);
-  verdict.set_job(label);
-  verdict.set_mode("rules");
-  verdict.set_machine_profile(profile);
-  verdict.set_verdict("invalid");
-  verdict.add_codes(code);
-  verdict.set_reason(reason);
-  return verdict;
+// Jobs of the same library and transform, at most so many of each: the reason
+// names the nearest one.
+constexpr size_t kMostSimilar = 100;
+using Similarity = std::tuple<std::string, std::string, std::string>;
+using SimilarJobs = std::map<Similarity, std::vector<const Row*>>;
+
+Similarity SimilarityOf(const Row& row) {
+  return {row.mode(), row.library(), row.transform()};
 }
 
-// The part of `profile` that is different in `other`, such as "torch2.12, not
-// torch2.11"; "" if more than one is.
-std::string ProfileDifference(const std::string& profile,
-                              const std::string& other) {
-  const std::vector<std::string> parts = absl::StrSplit(profile, '_');
-  const std::vector<std::string> others = absl::StrSplit(other, '_');
-  if (parts.size() != others.size()) return "";
-  std::string difference;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i] == others[i]) continue;
-    if (!difference.empty()) return "";
-    difference = absl::StrCat(others[i], ", not ", parts[i]);
+SimilarJobs FindSimilar(const RunsByJob& jobs) {
+  SimilarJobs similar;
+  for (const auto& job : jobs) {
+    const Row& row = job.second.runs[0];
+    std::vector<const Row*>& group = similar[SimilarityOf(row)];
+    if (group.size() < kMostSimilar) group.push_back(&row);
   }
-  return difference;
-}
-
-absl::StatusOr<std::string> NoBaselineText(const std::string& profile,
-                                           const std::string& kind,
-                                           const BaselineStore& store) {
-  ASSIGN_OR_RETURN(std::vector<std::string> profiles, store.Profiles());
-  if (profile.empty()) {
-    return absl::StrCat("the ", kind, " do not say which machine they are of");
-  }
-  const std::string start = absl::StrCat(store.folder(), " has no ", kind,
-                                         " baseline of machine ", profile);
-  if (std::count(profiles.begin(), profiles.end(), profile) > 0) {
-    return absl::StrCat(start,
-                        ", only results of other kinds; make one with "
-                        "--update-baseline");
-  }
-  for (std::string& other : profiles) {
-    const std::string difference = ProfileDifference(profile, other);
-    if (!difference.empty()) absl::StrAppend(&other, " (", difference, ")");
-  }
-  return absl::StrCat(start, "; ",
-                      profiles.empty()
-                          ? "there is none at all"
-                          : absl::StrCat("there are baselines of ",
-                                         absl::StrJoin(profiles, ", ")));
+  return similar;
 }
 
 // Why the baseline lacks a job: the nearest one that it has.
-std::string NoJobText(const Row& row, const RunsByJob& baseline) {
+std::string NoJobText(const Row& row, const SimilarJobs& baseline) {
   std::string nearest;
-  for (const auto& job : baseline) {
-    const Row& other = job.second.runs[0];
-    if (other.mode() != row.mode() || other.library() != row.library() ||
-        other.transform() != row.transform()) {
-      continue;
-    }
-    const std::string difference = IdentityDifference(row, other);
+  const auto similar = baseline.find(SimilarityOf(row));
+  if (similar == baseline.end()) return "the baseline does not have this job";
+  for (const Row* other : similar->second) {
+    const std::string difference = IdentityDifference(row, *other);
     if (difference.empty()) continue;
     if (nearest.empty() || difference.size() < nearest.size()) {
       nearest = difference;
@@ -123,6 +88,13 @@ bool HasStatus(const std::vector<Row>& rows, const std::string& status) {
   return false;
 }
 
+// The baseline did not run either.
+void SayBothSides(Verdict* verdict) {
+  verdict->add_codes(kCodeBothSides);
+  std::sort(verdict->mutable_codes()->begin(), verdict->mutable_codes()->end());
+  absl::StrAppend(verdict->mutable_reason(), "; it was so in the baseline");
+}
+
 // A job that both sides have.
 struct JobPair {
   const JobRuns* current;
@@ -136,27 +108,38 @@ absl::optional<Verdict> JudgeStatuses(const JobPair& pair,
   const Row& row = current[0];
   const std::string label = JobLabel(row);
   const std::string& profile = row.machine_profile();
+  const std::vector<Row>& stored = pair.baseline->runs;
   for (const Row& run : current) {
     if (!EndedBadly(run.status())) continue;
-    return Invalid(
+    Verdict verdict = InvalidVerdict(
         row.job_id(), label, profile, run.status(),
         absl::StrCat("run ", run.run_index(), " ", run.status(),
                      run.reason().empty() ? "" : ": ", run.reason()));
+    if (std::any_of(stored.begin(), stored.end(), [](const Row& other) {
+          return EndedBadly(other.status());
+        })) {
+      SayBothSides(&verdict);
+    }
+    return verdict;
   }
   if (!HasStatus(current, "ok")) {
-    Verdict verdict = Invalid(row.job_id(), label, profile, row.status(),
-                              absl::StrCat("no run is ok: ", row.reason()));
-    if (row.status() == kCodeEarlyStopped &&
-        HasStatus(pair.baseline->runs, "ok")) {
+    Verdict verdict =
+        InvalidVerdict(row.job_id(), label, profile, row.status(),
+                       absl::StrCat("no run is ok: ", row.reason()));
+    if (HasStatus(stored, "ok")) {
       verdict.set_verdict("cannot_tell");
-      verdict.set_reason("stopped early, which the baseline did not");
+      verdict.set_reason(row.status() == kCodeEarlyStopped
+                             ? "stopped early, which the baseline did not"
+                             : "unsupported, which the baseline was not");
+    } else {
+      SayBothSides(&verdict);
     }
     return verdict;
   }
   const absl::optional<Mismatch> mismatch =
       FindMismatch(current, pair.baseline->runs, options.any_version);
   if (!mismatch) return absl::nullopt;
-  return Invalid(
+  return InvalidVerdict(
       row.job_id(), label, profile, mismatch->code,
       absl::StrCat(mismatch->reason,
                    mismatch->code == kCodeOtherVersion
@@ -299,6 +282,8 @@ RuleJob MakeRuleJob(const JobPair& pair, const CopySpeeds& copies_now,
       only_clean ? pair.baseline->Clean() : pair.baseline->runs;
   const RunValues now = ValuesOfRows(current);
   const RunValues before = ValuesOfRows(baseline);
+  const std::vector<std::string> executions_now = ExecutionsOf(current);
+  const std::vector<std::string> executions_before = ExecutionsOf(baseline);
   job.current = MediansOf(now);
   job.baseline = MediansOf(before);
   const auto of_limit = job.current.find("of_limit");
@@ -317,14 +302,21 @@ RuleJob MakeRuleJob(const JobPair& pair, const CopySpeeds& copies_now,
     // One run on each side says less about the memory than its samples say.
     const bool has_runs = stored->second.size() + metric.second.size() > 2;
     const bool corrects = is_throughput && has_runs;
-    absl::optional<Shift> shift =
-        corrects ? ShiftOfRuns(Without(memory.baseline, stored->second),
-                               Without(memory.current, metric.second))
-                 : ShiftOfRuns(stored->second, metric.second);
+    absl::optional<Shift> shift = ShiftOfRuns(
+        corrects ? Without(memory.baseline, stored->second) : stored->second,
+        corrects ? Without(memory.current, metric.second) : metric.second,
+        executions_before, executions_now);
     if (!shift) continue;
     if (is_throughput && !has_runs) {
-      shift = ShiftWithinRuns(baseline[0], current[0], *shift, &job);
+      const Shift of_runs = *shift;
+      shift = ShiftWithinRuns(baseline[0], current[0], of_runs, &job);
+      shift->baseline_executions = of_runs.baseline_executions;
+      shift->executions = of_runs.executions;
+      shift->unseen = of_runs.unseen;
     }
+    const bool are_processes = shift->baseline_executions == 1 &&
+                               shift->executions == 1 && IsImported(row);
+    if (are_processes) shift->unseen = kUnseenProcesses;
     shift->slower_machine = std::max(0.0, RiseOf(kClock, job).value_or(0));
     if (corrects) {
       shift->knows_memory = !memory.current.empty();
@@ -337,6 +329,40 @@ RuleJob MakeRuleJob(const JobPair& pair, const CopySpeeds& copies_now,
     job.shifts[metric.first] = *shift;
   }
   return job;
+}
+
+// Says how many executions the verdict rests on, and what they cannot tell.
+void SayExecutions(const RuleJob& job, Verdict* verdict) {
+  const auto found = job.shifts.find("throughput");
+  if (found == job.shifts.end() || verdict->verdict() == "invalid") return;
+  const Shift& shift = found->second;
+  if (shift.executions == 0) return;
+  Executions* const executions = verdict->mutable_executions();
+  executions->set_baseline(shift.baseline_executions);
+  executions->set_current(shift.executions);
+  if (shift.baseline_executions + shift.executions > 2) {
+    executions->set_differ_percent(
+        PercentOfLog(shift.error / std::sqrt(shift.run_share)));
+    executions->set_needed(ExecutionsFor(shift, kExplainedPercent, job.level));
+  }
+  const bool is_about_it =
+      absl::c_linear_search(verdict->codes(), kCodeSpread) ||
+      shift.unseen == kUnseenProcesses;
+  if (shift.unseen == 0 || !is_about_it) return;
+  absl::StrAppend(
+      verdict->mutable_reason(),
+      shift.unseen == kUnseenProcesses
+          ? absl::StrFormat(
+                "; each side is one process, so the chance is not known: "
+                "another load or layout may explain less than %.0f%%; run both "
+                "sides with duel",
+                -PercentOfLog(-shift.unseen))
+          : absl::StrFormat(
+                "; %d executions of both sides do not show how much executions "
+                "differ, so less than %.0f%% is not judged: store and measure "
+                "%d together, or use duel",
+                shift.baseline_executions + shift.executions,
+                -PercentOfLog(-shift.unseen), kEnoughExecutions));
 }
 
 // Verdicts on the jobs that both sides have.
@@ -385,12 +411,16 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
                               " jobs of the suite were disturbed");
       job.disturbances.assign(causes.begin(), causes.end());
     }
-    job.level = kSuiteLevel / jobs.size();
+    // Half of it: executions are few, and not all machines are normal.
+    job.level = kSuiteLevel / 2 / jobs.size();
     for (auto& shift : job.shifts) {
       shift.second = noise.Moderate(shift.first, shift.second);
       if (job.one_execution) shift.second = shift.second.AcrossExecutions();
     }
-    if (job.needs_spread) {
+    const auto throughput = job.shifts.find("throughput");
+    const bool knows_executions =
+        throughput != job.shifts.end() && throughput->second.executions > 0;
+    if (job.needs_spread && !knows_executions) {
       job.evidence =
           job.shifts["throughput"].Limit(job.level) > 0
               ? "there is one number on each side, so the scatter of all jobs "
@@ -399,14 +429,9 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
                 "repeat the benchmark, or run both sides with duel";
     }
     Verdict verdict = JudgeRules(job, options);
+    SayExecutions(job, &verdict);
     if (!job.memory.empty() && verdict.verdict() != "invalid") {
       absl::StrAppend(verdict.mutable_reason(), "; ", job.memory);
-    }
-    if (job.one_execution &&
-        absl::c_linear_search(verdict.codes(), kCodeSpread)) {
-      absl::StrAppend(verdict.mutable_reason(),
-                      "; the baseline is of one execution, and how much "
-                      "executions differ is not known: store rows of three");
     }
     verdict.set_pairs(static_cast<int64_t>(runs[i]->runs.size()));
     if (!runs[i]->not_last.empty()) {
@@ -421,176 +446,14 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
 
 }  // namespace
 
-absl::Status CheckMetrics(const MetricsFile& file, const std::string& kind,
-                          const RuleOptions& options) {
-  const auto wrong = [&file](const std::string& metric,
-                             const std::string& what) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        file.name, ":", file.lines.at(metric), ": ", metric, " is ", what,
-        "; it was changed by hand, so restore or update it"));
-  };
-  for (const auto& other : file.others) {
-    if (ToleranceFor(options.tolerances, other.first, "", kind, true)) {
-      return wrong(other.first, other.second + ", not a number");
-    }
-  }
-  for (const auto& metric : file.metrics) {
-    const Tolerance* const tolerance =
-        ToleranceFor(options.tolerances, metric.first, "", kind, true);
-    if (tolerance && tolerance->has_percent() && metric.second < 0) {
-      return wrong(metric.first, "below 0");
-    }
-  }
-  return absl::OkStatus();
-}
-
 namespace {
 
-// A baseline without a metric that the candidate is judged by would let any
-// value of it pass.
-absl::Status CheckNoneMissing(const MetricsFile& baseline,
-                              const MetricsFile& current,
-                              const std::string& kind,
-                              const RuleOptions& options) {
-  for (const auto& metric : current.metrics) {
-    const Tolerance* const tolerance = ToleranceFor(
-        options.tolerances, metric.first, "", kind, options.with_tails);
-    if (tolerance == nullptr || tolerance->severity() == WARN ||
-        !(tolerance->has_percent() || tolerance->has_absolute()) ||
-        baseline.metrics.count(metric.first) > 0) {
-      continue;
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat(baseline.name, ": ", metric.first, " is missing, but ",
-                     current.name, " has it; restore or update the baseline"));
-  }
-  return absl::OkStatus();
-}
-
-// What the files were measured on, where they say so and differ. Otherwise
-// empty.
-std::string OtherTexts(const MetricsFile& current,
-                       const MetricsFile& baseline) {
-  for (const char* key : {"model", "library_version", "job_id"}) {
-    const auto now = current.texts.find(key);
-    const auto stored = baseline.texts.find(key);
-    if (now == current.texts.end() || stored == baseline.texts.end() ||
-        now->second == stored->second) {
-      continue;
-    }
-    return absl::StrCat("the baseline is of ", key, " ", stored->second,
-                        ", the file of ", now->second,
-                        "; compare like with like, or update the baseline");
-  }
-  return "";
-}
-
-}  // namespace
-
-namespace {
-
-// What `train --metrics` says of its runs: MetricsJson in lib/runner/train.
-constexpr char kRuns[] = "runs";
-constexpr char kDisturbedRuns[] = "disturbed_runs";
-constexpr char kWarnings[] = "warnings";
-constexpr char kOfRuns[] = "of_runs.";
-
-double NumberOf(const MetricsFile& file, const char* name) {
-  const auto found = file.metrics.find(name);
-  return found == file.metrics.end() ? 0 : found->second;
-}
-
-// The same rule as for rows. Empty if the file does not say that its runs were
-// disturbed.
-std::string DisturbedText(const MetricsFile& file, const char* side,
-                          std::vector<std::string>* codes) {
-  const double runs = NumberOf(file, kRuns);
-  const double disturbed = NumberOf(file, kDisturbedRuns);
-  const auto warnings = file.texts.find(kWarnings);
-  if (disturbed <= 0 || 2 * disturbed < runs || warnings == file.texts.end()) {
-    return "";
-  }
-  const std::vector<std::string> causes =
-      absl::StrSplit(warnings->second, ' ', absl::SkipEmpty());
-  codes->insert(codes->end(), causes.begin(), causes.end());
-  return absl::StrCat(disturbed, " of ", runs, runs == 1 ? " run" : " runs",
-                      " of ", side, disturbed == 1 ? " is " : " are ",
-                      absl::StrJoin(causes, " and "));
-}
-
-// What the runs of both files say about chance.
-void AddRuns(const MetricsFile& current, const MetricsFile& baseline,
-             RuleJob* job) {
-  job->disturbed = DisturbedText(current, "the file", &job->disturbances);
-  const std::string stored =
-      DisturbedText(baseline, "the baseline", &job->disturbances);
-  job->is_baseline_disturbed = !stored.empty();
-  absl::StrAppend(&job->disturbed,
-                  job->disturbed.empty() || stored.empty() ? "" : "; ", stored);
-  job->level = kSuiteLevel;
-  for (const auto& [name, values] : current.lists) {
-    absl::string_view metric = name;
-    const auto before = baseline.lists.find(name);
-    if (!absl::ConsumePrefix(&metric, kOfRuns) ||
-        before == baseline.lists.end()) {
-      continue;
-    }
-    const absl::optional<Shift> shift = ShiftOfRuns(before->second, values);
-    if (shift && IsSpeed(std::string(metric))) {
-      // They are of one `train` each, and how executions differ is not known.
-      job->shifts[std::string(metric)] = shift->AcrossExecutions();
-    }
-  }
-}
-
-}  // namespace
-
-absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
-                                       const std::string& kind,
-                                       const BaselineStore& store,
-                                       const RuleOptions& options) {
-  const std::string& profile = current.machine_profile;
-  absl::optional<MetricsFile> baseline;
-  if (kind == "eval") {
-    ASSIGN_OR_RETURN(baseline, store.ReadEval(profile));
-  } else {
-    ASSIGN_OR_RETURN(baseline, store.ReadMetrics(profile));
-  }
-  if (!baseline) {
-    ASSIGN_OR_RETURN(const std::string reason,
-                     NoBaselineText(profile, kind, store));
-    return Invalid("", kind, profile, kCodeNoBaseline, reason);
-  }
-  const std::string mismatch = OtherTexts(current, *baseline);
-  if (!mismatch.empty()) {
-    return Invalid("", kind, profile, kCodeOtherJob, mismatch);
-  }
-  RETURN_IF_ERROR(CheckMetrics(current, kind, options));
-  RETURN_IF_ERROR(CheckMetrics(*baseline, kind, options));
-  RETURN_IF_ERROR(CheckNoneMissing(*baseline, current, kind, options));
-  ASSIGN_OR_RETURN(const std::vector<Calibration> calibrations,
-                   store.ReadCalibrations(profile));
-  const std::map<std::string, double> floors = FloorsOf(calibrations);
-  RuleJob job;
-  job.label = kind;
-  job.machine_profile = profile;
-  job.current = current.metrics;
-  job.baseline = baseline->metrics;
-  const auto floor = floors.find(kind);
-  if (floor != floors.end()) job.floor_percent = floor->second;
-  AddRuns(current, *baseline, &job);
-  return JudgeRules(job, options);
-}
-
-namespace {
-
-std::map<std::string, std::vector<Row>> ByProfile(
-    const std::vector<Row>& rows) {
+std::map<std::string, std::vector<Row>> ByProfile(std::vector<Row> rows) {
   std::map<std::string, std::vector<Row>> by_profile;
-  for (const Row& row : rows) {
+  for (Row& row : rows) {
     // The library `null` measures the harness itself.
     if (row.library() == "null") continue;
-    by_profile[row.machine_profile()].push_back(row);
+    by_profile[row.machine_profile()].push_back(std::move(row));
   }
   return by_profile;
 }
@@ -601,6 +464,7 @@ void CompareMachine(const RunsByJob& current, const RunsByJob& baseline,
                     const RuleOptions& options,
                     std::vector<Verdict>* verdicts) {
   std::vector<JobPair> pairs;
+  const SimilarJobs similar = FindSimilar(baseline);
   for (const auto& job : current) {
     const Row& row = job.second.runs[0];
     const auto found = baseline.find(job.first);
@@ -608,8 +472,9 @@ void CompareMachine(const RunsByJob& current, const RunsByJob& baseline,
       pairs.push_back({&job.second, &found->second});
       continue;
     }
-    verdicts->push_back(Invalid(job.first, JobLabel(row), row.machine_profile(),
-                                kCodeNoBaseline, NoJobText(row, baseline)));
+    verdicts->push_back(InvalidVerdict(job.first, JobLabel(row),
+                                       row.machine_profile(), kCodeNoBaseline,
+                                       NoJobText(row, similar)));
   }
   for (Verdict& verdict : JudgeJobs(pairs, floors, options)) {
     verdicts->push_back(std::move(verdict));
@@ -617,31 +482,32 @@ void CompareMachine(const RunsByJob& current, const RunsByJob& baseline,
   for (const auto& job : baseline) {
     const Row& row = job.second.runs[0];
     if (current.count(job.first) > 0 || row.library() == "null") continue;
-    verdicts->push_back(Invalid(job.first, JobLabel(row), row.machine_profile(),
-                                kCodeNotRun,
-                                "the baseline has this job, the rows do not"));
+    verdicts->push_back(InvalidVerdict(
+        job.first, JobLabel(row), row.machine_profile(), kCodeNotRun,
+        "the baseline has this job, the rows do not"));
   }
 }
 
 }  // namespace
 
-std::vector<Verdict> CompareRowFiles(const std::vector<Row>& rows,
-                                     const std::vector<Row>& baseline,
+std::vector<Verdict> CompareRowFiles(std::vector<Row> rows,
+                                     std::vector<Row> baseline,
                                      const RuleOptions& options) {
-  const std::map<std::string, std::vector<Row>> stored = ByProfile(baseline);
+  std::map<std::string, std::vector<Row>> stored =
+      ByProfile(std::move(baseline));
   std::vector<std::string> profiles;
   for (const auto& part : stored) profiles.push_back(part.first);
   std::vector<Verdict> verdicts;
-  for (const auto& part : ByProfile(rows)) {
-    const RunsByJob current = CleanestAttempts(part.second);
+  for (auto& part : ByProfile(std::move(rows))) {
+    const RunsByJob current = RunsOfAllExecutions(std::move(part.second));
     const auto found = stored.find(part.first);
     if (found != stored.end()) {
-      CompareMachine(current, RunsOfBaseline(found->second), {}, options,
-                     &verdicts);
+      CompareMachine(current, RunsOfAllExecutions(std::move(found->second)), {},
+                     options, &verdicts);
       continue;
     }
     for (const auto& job : current) {
-      verdicts.push_back(Invalid(
+      verdicts.push_back(InvalidVerdict(
           job.first, JobLabel(job.second.runs[0]), part.first, kCodeNoBaseline,
           absl::StrCat("the baseline is of machine ",
                        absl::StrJoin(profiles, " and "), ", the rows of ",
@@ -651,13 +517,13 @@ std::vector<Verdict> CompareRowFiles(const std::vector<Row>& rows,
   return verdicts;
 }
 
-absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
+absl::StatusOr<std::vector<Verdict>> CompareRows(std::vector<Row> rows,
                                                  const BaselineStore& store,
                                                  const RuleOptions& options) {
   std::vector<Verdict> verdicts;
-  for (const auto& part : ByProfile(rows)) {
+  for (auto& part : ByProfile(std::move(rows))) {
     const std::string& profile = part.first;
-    RunsByJob current = CleanestAttempts(part.second);
+    RunsByJob current = RunsOfAllExecutions(std::move(part.second));
     ASSIGN_OR_RETURN(absl::optional<RunsByJob> baseline,
                      store.ReadRows(profile));
     if (baseline) MarkSlowCores(&current, &*baseline);
@@ -665,8 +531,9 @@ absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
       ASSIGN_OR_RETURN(const std::string reason,
                        NoBaselineText(profile, "rows", store));
       for (const auto& job : current) {
-        verdicts.push_back(Invalid(job.first, JobLabel(job.second.runs[0]),
-                                   profile, kCodeNoBaseline, reason));
+        verdicts.push_back(InvalidVerdict(job.first,
+                                          JobLabel(job.second.runs[0]), profile,
+                                          kCodeNoBaseline, reason));
       }
       continue;
     }

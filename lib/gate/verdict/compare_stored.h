@@ -13,6 +13,15 @@
 
 namespace feedrate {
 
+// A verdict on a job that cannot be compared.
+Verdict InvalidVerdict(const std::string& job_id, const std::string& label,
+                       const std::string& profile, const std::string& code,
+                       const std::string& reason);
+// Why there is no baseline of `kind` for a machine, and which there are.
+absl::StatusOr<std::string> NoBaselineText(const std::string& profile,
+                                           const std::string& kind,
+                                           const BaselineStore& store);
+
 // InvalidArgument, with file, line and field, if a metric with a tolerance is
 // not a number, or is below 0 although its tolerance is a percentage. `kind` is
 // "metrics" or "eval".
@@ -37,14 +46,14 @@ absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
 //   `other_version`, `other_data`;
 // - only in the baseline: `invalid`, `not_run`;
 // - otherwise by tolerances.
-absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
+absl::StatusOr<std::vector<Verdict>> CompareRows(std::vector<Row> rows,
                                                  const BaselineStore& store,
                                                  const RuleOptions& options);
 
 // The same with the rows of a file as the baseline, without calibrations. Rows
 // of a machine that the file has no rows of are `invalid`, `no_baseline`.
-std::vector<Verdict> CompareRowFiles(const std::vector<Row>& rows,
-                                     const std::vector<Row>& baseline,
+std::vector<Verdict> CompareRowFiles(std::vector<Row> rows,
+                                     std::vector<Row> baseline,
                                      const RuleOptions& options);
 
 }  // namespace feedrate

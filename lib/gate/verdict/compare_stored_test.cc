@@ -205,18 +205,96 @@ TEST_F(CompareRulesTest, OneExecutionDoesNotTellHowMuchExecutionsDiffer) {
   std::vector<Row> baseline = Runs({100, 103, 97, 102, 98});
   for (Row& row : baseline) row.set_run_id("first");
   WriteRows(baseline);
-  const std::vector<Row> rows = Runs({94, 93, 95, 94, 94});
+  std::vector<Row> rows = Runs({90, 89, 91, 90, 90});
+  for (Row& row : rows) row.set_run_id("now");
   const Verdict one = Only(rows);
   EXPECT_EQ(one.verdict(), "cannot_tell");
-  EXPECT_NE(one.reason().find("store rows of three"), std::string::npos);
-  for (const char* run_id : {"second", "third"}) {
+  EXPECT_NE(one.reason().find("2 executions of both sides do not show how much "
+                              "executions differ, so less than 20% is not "
+                              "judged: store and measure 8 together"),
+            std::string::npos)
+      << one.reason();
+  EXPECT_EQ(one.executions().baseline(), 1);
+  EXPECT_EQ(one.executions().needed(), 0);
+  const auto add = [&](const std::string& run_id) {
     for (int i = 0; i < 5; ++i) {
       baseline.push_back(baseline[i]);
       baseline.back().set_run_id(run_id);
     }
+  };
+  add("second");
+  add("third");
+  WriteRows(baseline);
+  EXPECT_EQ(Only(rows).verdict(), "cannot_tell") << "three are too few";
+  for (const char* run_id : {"4", "5", "6", "7"}) add(run_id);
+  WriteRows(baseline);
+  const Verdict many = Only(rows);
+  EXPECT_EQ(many.verdict(), "slower");
+  EXPECT_EQ(many.executions().baseline(), 7);
+  EXPECT_EQ(many.executions().current(), 1);
+  EXPECT_GT(many.executions().differ_percent(), 0);
+  EXPECT_GE(many.executions().needed(), 4);
+  // What is large is seen at once.
+  baseline.resize(5);
+  WriteRows(baseline);
+  for (Row& row : rows) row.set_throughput(row.throughput() * 0.8);
+  EXPECT_EQ(Only(rows).verdict(), "slower");
+}
+
+// 15 runs judged as if they were independent, though three executions differ.
+TEST_F(CompareRulesTest, RunsOfAnExecutionAreNotIndependent) {
+  std::vector<Row> baseline;
+  for (const double level : {100., 101., 107., 100., 108., 99., 100.}) {
+    const std::string run_id = absl::StrCat("execution ", baseline.size());
+    for (Row& row : Runs({level, level + .2, level - .2, level, level})) {
+      row.set_run_id(run_id);
+      baseline.push_back(row);
+    }
   }
   WriteRows(baseline);
-  EXPECT_EQ(Only(rows).verdict(), "slower");
+  std::vector<Row> rows = Runs({93, 93.2, 92.8, 93, 93});
+  for (Row& row : rows) row.set_run_id("now");
+  EXPECT_EQ(Only(rows).verdict(), "cannot_tell");
+}
+
+// A process per run, and one of them was disturbed.
+TEST_F(CompareRulesTest, AnOutlierHidesNoSlowdown) {
+  const auto hyperfine = [](double seconds, double outlier) {
+    std::vector<double> throughputs;
+    for (int i = 0; i < 15; ++i) {
+      throughputs.push_back(1 / (seconds * (1 + 0.002 * (i % 5))));
+    }
+    throughputs[7] = 1 / outlier;
+    std::vector<Row> rows = Runs(throughputs);
+    for (Row& row : rows) {
+      row.set_mode("hyperfine");
+      row.add_labels("imported");
+    }
+    return rows;
+  };
+  WriteRows(hyperfine(0.050, 0.400));
+  EXPECT_EQ(Only(hyperfine(0.072, 0.072)).verdict(), "slower");
+  EXPECT_EQ(Only(hyperfine(0.050, 0.300)).verdict(), "same");
+}
+
+TEST_F(CompareRulesTest, OneProcessPerSideHasNoChance) {
+  const auto pytest = [](double seconds) {
+    Row row = MakeRow("j", "ok", 1 / seconds);
+    row.set_mode("pytest_benchmark");
+    row.add_labels("imported");
+    for (int i = 0; i < 20; ++i) {
+      row.add_samples_s(seconds * (1 + 0.01 * (i % 4)));
+    }
+    return row;
+  };
+  WriteRows({pytest(1)});
+  const Verdict verdict = Only({pytest(1.3)});
+  EXPECT_EQ(verdict.verdict(), "cannot_tell");
+  EXPECT_NE(verdict.reason().find("each side is one process, so the chance is "
+                                  "not known"),
+            std::string::npos)
+      << verdict.reason();
+  EXPECT_EQ(Only({pytest(5)}).verdict(), "slower");
 }
 
 // Rows of a job that is as fast as `of_limit` copies, and the speed of those.
@@ -257,7 +335,7 @@ TEST_F(CompareRulesTest, FasterMemoryHidesNoSlowdown) {
 TEST_F(CompareRulesTest, MemoryExplainsHowExecutionsDiffer) {
   const auto judge = [this](bool copies_differ) {
     std::vector<Row> baseline;
-    for (const double speed : {100, 107, 93}) {
+    for (const double speed : {100., 107., 93., 100.5, 106., 94., 99.}) {
       for (const Row& row : WithCopies(Runs({speed, speed + 1, speed - 1}),
                                        copies_differ ? speed : 100, 0.75,
                                        absl::StrCat("of ", speed))) {
@@ -359,10 +437,16 @@ TEST_F(CompareRulesTest, StatusesComeFirst) {
     EXPECT_EQ(verdict.verdict(), "invalid");
     EXPECT_EQ(verdict.codes(0), status);
   }
-  EXPECT_EQ(Only({MakeRow("j", "unsupported", 0)}).verdict(), "invalid");
+  EXPECT_EQ(Only({MakeRow("j", "unsupported", 0)}).verdict(), "cannot_tell");
   EXPECT_EQ(Only({MakeRow("j", "early_stopped", 1)}).verdict(), "cannot_tell");
-  WriteRows({MakeRow("j", "early_stopped", 1)});
-  EXPECT_EQ(Only({MakeRow("j", "early_stopped", 1)}).verdict(), "invalid");
+  // It was so before.
+  for (const char* status : {"early_stopped", "unsupported", "failed"}) {
+    WriteRows({MakeRow("j", status, 1)});
+    const Verdict verdict = Only({MakeRow("j", status, 1)});
+    EXPECT_EQ(verdict.verdict(), "invalid");
+    EXPECT_EQ(verdict.codes_size(), 2) << status;
+    EXPECT_EQ(verdict.codes(0), kCodeBothSides);
+  }
 }
 
 TEST_F(CompareRulesTest, JobsOnOneSideOnlyAreNamed) {

@@ -106,9 +106,9 @@ bool IsProved(const RuleCheck& check, const Tolerance& tolerance, double chance,
   // Beyond the clock, the change must still be larger than what is allowed.
   const double allowed =
       sign * std::log1p(sign * check.allowed() / 100) + shift.slower_machine;
-  const bool is_apart =
-      shift.order == Shift::Order::kApart ||
-      (shift.order == Shift::Order::kUnlikely && shift.knows_memory);
+  const bool is_apart = shift.order == Shift::Order::kApart ||
+                        (shift.order == Shift::Order::kUnlikely &&
+                         (shift.knows_memory || shift.HasManyExecutions()));
   return is_apart && medians > std::max(chance, allowed) &&
          sign * shift.log > chance;
 }

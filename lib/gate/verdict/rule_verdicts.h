@@ -7,6 +7,7 @@
 
 #include "absl/types/optional.h"
 #include "lib/config/tolerances.pb.h"
+#include "lib/gate/shift.h"
 #include "lib/gate/stored_runs.h"
 #include "lib/gate/verdict/tolerances.h"
 #include "lib/records/verdict.pb.h"

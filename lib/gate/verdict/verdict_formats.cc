@@ -344,12 +344,15 @@ std::string VerdictMarkdown(const std::vector<Verdict>& jobs,
   const std::vector<Verdict> sorted = WorstFirst(jobs);
   const std::vector<Verdict> shown = Only(sorted, false);
   const std::vector<Verdict> same = Only(sorted, true);
-  const bool good = suite.exit_code() == 0;
-  std::string text = absl::StrCat("### ", good ? "✅" : "❌",
-                                  " Performance: ", CountsText(suite.counts()),
-                                  "\n\n", MarkdownText(suite.reason()),
-                                  suite.machine_profile().empty() ? "" : " on ",
-                                  MarkdownCode(suite.machine_profile()), ".\n");
+  // What cannot be told is no failure of the change.
+  const char* const sign = suite.exit_code() == 0   ? "✅"
+                           : suite.exit_code() == 4 ? "⚠️"
+                                                    : "❌";
+  std::string text =
+      absl::StrCat("### ", sign, " Performance: ", CountsText(suite.counts()),
+                   "\n\n", MarkdownText(suite.reason()),
+                   suite.machine_profile().empty() ? "" : " on ",
+                   MarkdownCode(suite.machine_profile()), ".\n");
   if (!suite.command().empty()) {
     absl::StrAppend(&text, "\nMeasure again: ", MarkdownCode(suite.command()),
                     "\n");
@@ -497,6 +500,23 @@ std::string ExplainRules(const Verdict& verdict) {
                           "Calibration: the smallest change seen here is "
                           "%.1f%%; breaches below it are not judged.\n",
                           verdict.floor_percent());
+  }
+  if (verdict.has_executions()) {
+    const Executions& executions = verdict.executions();
+    absl::StrAppendFormat(&text, "Executions: %d of the baseline, %d now",
+                          executions.baseline(), executions.current());
+    if (executions.differ_percent() > 0) {
+      absl::StrAppendFormat(
+          &text, ", taken to differ by %.2g%%; %s on each side would find 3%%",
+          executions.differ_percent(),
+          executions.needed() > 0 ? absl::StrCat(executions.needed())
+                                  : "more than 1000");
+    } else {
+      absl::StrAppend(&text,
+                      "; how much they differ is not known, so nobody can say "
+                      "how many would find 3%");
+    }
+    absl::StrAppend(&text, ".\n");
   }
   return absl::StrCat(text, "Verdict: ", PrintableText(verdict.verdict()), ": ",
                       PrintableText(verdict.reason()), "\n");

@@ -260,12 +260,50 @@ TEST(VerdictJunitTest, OneCaseAJob) {
   const std::string xml =
       VerdictJunit(jobs, SuiteVerdict(jobs, {}), "2026-01-02T03:04:05");
   for (const char* part :
-       {"tests=\"4\" failures=\"1\" errors=\"1\"", "skipped=\"1\"",
+       {"tests=\"4\" failures=\"1\" errors=\"0\"", "skipped=\"2\"",
         "name=\"j&lt;0\" classname=\"feedrate.paired\" time=\"0.000000000\"/>",
         "<failure message=\"a &amp; b\"", "<skipped message=\"a &amp; b\"/>",
-        "<error message", "timestamp=\"2026-01-02T03:04:05\""}) {
+        "timestamp=\"2026-01-02T03:04:05\""}) {
     EXPECT_NE(xml.find(part), std::string::npos) << part << "\n" << xml;
   }
+}
+
+// An unchanged pull request that cannot be told is no failure.
+TEST(VerdictMarkdownTest, TheSignIsThatOfTheExitCode) {
+  const auto sign = [](const char* word) {
+    std::vector<Verdict> jobs(1);
+    jobs[0].set_verdict(word);
+    return VerdictMarkdown(jobs, SuiteVerdict(jobs, {})).substr(4, 3);
+  };
+  EXPECT_EQ(sign("same"), "✅");
+  EXPECT_EQ(sign("cannot_tell"), std::string("⚠️").substr(0, 3));
+  EXPECT_EQ(sign("slower"), "❌");
+  EXPECT_EQ(sign("invalid"), "❌");
+}
+
+// All formats call the same jobs errors: those that the exit code is about.
+TEST(VerdictFormatsTest, FormatsAgreeAboutWhatWasNotCompared) {
+  std::vector<Verdict> jobs(3);
+  for (Verdict& job : jobs) {
+    job.set_job("j");
+    job.set_verdict("same");
+  }
+  jobs[2].set_verdict("invalid");
+  jobs[2].add_codes(kCodeNoBaseline);
+  const auto errors = [&jobs] {
+    const Verdict suite = SuiteVerdict(jobs, {});
+    const std::string junit = VerdictJunit(jobs, suite, "");
+    const std::string sarif = VerdictSarif(jobs, suite);
+    const std::string github = VerdictGithub(jobs, suite);
+    const bool has = junit.find("<error") != junit.npos;
+    EXPECT_EQ(sarif.find("\"level\":\"error\"") != sarif.npos, has);
+    EXPECT_EQ(github.find("::error title=j") != github.npos, has);
+    EXPECT_EQ(suite.exit_code() != 0, has);
+    return has;
+  };
+  EXPECT_FALSE(errors());
+  jobs[1] = jobs[2];
+  EXPECT_TRUE(errors());
 }
 
 }  // namespace

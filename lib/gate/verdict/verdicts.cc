@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -40,6 +41,13 @@ bool JudgeProblems(const PairedJob& job, Verdict* verdict) {
   const bool died = std::any_of(codes.begin(), codes.end(), IsFailure);
   const bool one_sided = job.a_problems.empty() != job.b_problems.empty();
   verdict->set_verdict(!died && one_sided ? "cannot_tell" : "invalid");
+  const auto ended = [](const auto& problems) {
+    return std::none_of(problems.begin(), problems.end(),
+                        [](const auto& one) { return IsFailure(one.first); });
+  };
+  if (!one_sided && ended(job.a_problems) == ended(job.b_problems)) {
+    codes.insert(kCodeBothSides);
+  }
   for (const std::string& code : codes) verdict->add_codes(code);
   verdict->set_reason(absl::StrJoin(reasons, "; "));
   return true;
@@ -54,9 +62,14 @@ bool JudgeComparable(const PairedJob& job, Verdict* verdict) {
     return true;
   }
   if (job.Differences().empty()) {
-    verdict->set_verdict("invalid");
+    const bool has_a =
+        std::any_of(job.pairs.begin(), job.pairs.end(),
+                    [](const auto& pair) { return pair.second.a.rows > 0; });
+    // What only B has is new. What only A has is lost, and may be slower.
+    verdict->set_verdict(has_a ? "cannot_tell" : "invalid");
     verdict->add_codes(kCodeOneSideOnly);
-    verdict->set_reason("no pair has both sides");
+    verdict->set_reason(absl::StrCat("no pair has both sides; only ",
+                                     has_a ? "A" : "B", " has this job"));
     return true;
   }
   return false;
@@ -188,6 +201,33 @@ void JudgeTimes(const PairedJob& job, const PairedDesign& design,
   if (is_calibrated) ApplyCalibratedFloor(floor->second, verdict);
 }
 
+// Makes the numbers of the job those of a metric instead of time: of the one
+// that decided.
+void ShowMetric(Verdict* verdict) {
+  verdict->clear_effect();
+  verdict->clear_p_value();
+  verdict->clear_floor_percent();
+  verdict->clear_floor_source();
+  verdict->clear_pair_percent();
+  verdict->clear_metric();
+  const MetricChange* shown = nullptr;
+  for (const char* word : {"worse", "cannot_tell", "better", "same"}) {
+    for (const MetricChange& change : verdict->metrics()) {
+      if (shown == nullptr && change.verdict() == word) shown = &change;
+    }
+  }
+  if (shown == nullptr) return;
+  verdict->set_metric(shown->metric());
+  *verdict->mutable_effect() = shown->effect();
+  verdict->set_p_value(shown->p_value());
+  verdict->set_pairs(shown->pairs());
+  verdict->set_interest_percent(shown->interest_percent());
+  if (shown->has_floor_percent()) {
+    verdict->set_floor_percent(shown->floor_percent());
+    verdict->set_floor_source("estimated");
+  }
+}
+
 // Judges the metrics besides time. One that got worse makes the job `slower`.
 // If time is not judged, the metrics alone decide.
 void JudgeMetrics(const PairedJob& job, const PairedRows& rows,
@@ -214,6 +254,7 @@ void JudgeMetrics(const PairedJob& job, const PairedRows& rows,
     }
   }
   if (!choice.has_time) {
+    ShowMetric(verdict);
     verdict->clear_codes();
     verdict->set_verdict(is_open     ? "cannot_tell"
                          : is_better ? "faster"
@@ -237,7 +278,20 @@ void JudgeMetrics(const PairedJob& job, const PairedRows& rows,
   for (const std::string& metric : worse) verdict->add_codes(metric);
 }
 
-std::string RepeatCommand(const Duel& duel, const PairedJob& job) {
+// Without `is_own`, anybody may have written the record, so that its commands
+// are left for the reader to fill in.
+std::string RepeatCommand(const Duel& duel, const PairedJob& job, bool is_own) {
+  const bool has_id =
+      job.row.mode() != "command" && !job.job_id.empty() &&
+      std::all_of(job.job_id.begin(), job.job_id.end(), absl::ascii_isalnum);
+  const std::string only =
+      has_id ? absl::StrCat(" --only=", job.job_id) : std::string();
+  const std::string judge =
+      absl::StrCat(" | ", ProgramCommand("compare_baseline"), " --paired");
+  if (!is_own) {
+    return absl::StrCat(ProgramCommand("duel"), " --a=OLD --b=NEW", only,
+                        judge);
+  }
   std::string a = duel.a();
   std::string b = duel.b();
   for (const Contest& contest : duel.contests()) {
@@ -245,16 +299,13 @@ std::string RepeatCommand(const Duel& duel, const PairedJob& job) {
     a = contest.a();
     b = contest.b();
   }
-  std::string command = absl::StrCat(
-      ProgramCommand("duel"), " --a=", ShellWord(a), " --b=", ShellWord(b));
-  if (job.row.mode() != "command") {
-    absl::StrAppend(&command, " --only=", ShellWord(job.job_id));
-  }
+  std::string command =
+      absl::StrCat(ProgramCommand("duel"), " --a=", ShellWord(a),
+                   " --b=", ShellWord(b), only);
   for (const std::string& flag : duel.flags()) {
     absl::StrAppend(&command, " ", ShellWord(flag));
   }
-  return absl::StrCat(command, " | ", ProgramCommand("compare_baseline"),
-                      " --paired");
+  return absl::StrCat(command, judge);
 }
 
 }  // namespace
@@ -429,7 +480,10 @@ std::vector<Verdict> JudgePairs(const PairedRows& rows,
     verdict.set_mode("paired");
     verdict.set_metric("time");
     verdict.set_machine_profile(job.machine_profile);
-    if (rows.duel()) verdict.set_command(RepeatCommand(*rows.duel(), job));
+    if (rows.duel()) {
+      verdict.set_command(
+          RepeatCommand(*rows.duel(), job, options.are_own_records));
+    }
     if (!JudgeProblems(job, &verdict) && !JudgeComparable(job, &verdict)) {
       JudgeTimes(job, design, options, &verdict);
       SayLayout(rows, &verdict);
@@ -443,111 +497,6 @@ std::vector<Verdict> JudgePairs(const PairedRows& rows,
     for (Verdict& verdict : verdicts) DistrustVerdict(moved, &verdict);
   }
   return verdicts;
-}
-
-namespace {
-
-bool SideDied(const Verdict& job) {
-  for (const std::string& code : job.codes()) {
-    if (IsFailure(code)) return job.verdict() == "invalid";
-  }
-  return false;
-}
-
-VerdictCounts CountsOf(const std::vector<Verdict>& jobs) {
-  VerdictCounts counts;
-  for (const Verdict& job : jobs) {
-    if (job.verdict() == "same") counts.set_same(counts.same() + 1);
-    if (job.verdict() == "faster") counts.set_faster(counts.faster() + 1);
-    if (job.verdict() == "slower") counts.set_slower(counts.slower() + 1);
-    if (job.verdict() == "cannot_tell") {
-      counts.set_cannot_tell(counts.cannot_tell() + 1);
-    }
-    if (job.verdict() == "invalid") counts.set_invalid(counts.invalid() + 1);
-  }
-  return counts;
-}
-
-std::string CountText(int64_t count, const char* what) {
-  return absl::StrCat(count, count == 1 ? " job " : " jobs ", what);
-}
-
-void Decide(ExitCode code, const char* verdict, const std::string& reason,
-            Verdict* suite) {
-  suite->set_exit_code(static_cast<int>(code));
-  suite->set_verdict(verdict);
-  suite->set_reason(reason);
-}
-
-}  // namespace
-
-Verdict SuiteVerdict(const std::vector<Verdict>& jobs,
-                     const SuiteOptions& options) {
-  Verdict suite;
-  suite.set_scope("suite");
-  if (!jobs.empty()) {
-    suite.set_mode(jobs[0].mode());
-    suite.set_machine_profile(jobs[0].machine_profile());
-    if (jobs[0].has_level()) suite.set_level(jobs[0].level());
-  }
-  const VerdictCounts counts = CountsOf(jobs);
-  *suite.mutable_counts() = counts;
-  const int64_t judged =
-      counts.same() + counts.faster() + counts.slower() + counts.cannot_tell();
-  const int64_t died = std::count_if(jobs.begin(), jobs.end(), SideDied);
-  std::set<std::string> codes;
-  if (died > 0) {
-    for (const Verdict& job : jobs) {
-      if (SideDied(job)) codes.insert(job.codes().begin(), job.codes().end());
-    }
-    Decide(ExitCode::kRunFailed, "invalid",
-           CountText(died,
-                     "did not run to the end on one side; that is no "
-                     "regression, but nothing else either"),
-           &suite);
-  } else if (counts.slower() > 0) {
-    for (const Verdict& job : jobs) {
-      if (job.verdict() != "slower") continue;
-      codes.insert(job.codes().begin(), job.codes().end());
-    }
-    Decide(ExitCode::kCheckSaidNo, "slower",
-           CountText(counts.slower(), "got worse"), &suite);
-  } else if (judged == 0) {
-    codes.insert(kCodeNothingComparable);
-    Decide(ExitCode::kInvalid, "invalid",
-           absl::StrCat("nothing is comparable",
-                        jobs.empty() ? ": there are no rows"
-                                     : absl::StrCat(": ", jobs[0].reason())),
-           &suite);
-  } else if (counts.cannot_tell() > 0 &&
-             (judged == 1 || 100.0 * counts.cannot_tell() >
-                                 options.max_cannot_tell_percent * judged)) {
-    const auto moved =
-        std::find_if(jobs.begin(), jobs.end(), [](const Verdict& job) {
-          return job.codes_size() == 1 && job.codes(0) == kCodeControlMoved;
-        });
-    codes.insert(moved == jobs.end() ? kCodeTooManyCannotTell
-                                     : kCodeControlMoved);
-    Decide(
-        ExitCode::kCannotTell, "cannot_tell",
-        moved == jobs.end()
-            ? absl::StrCat(counts.cannot_tell(), " of ", judged,
-                           judged == 1 ? " job" : " jobs", " cannot be told")
-            : moved->reason().substr(0, moved->reason().find("; otherwise ")),
-        &suite);
-  } else {
-    Decide(ExitCode::kDone, counts.faster() > 0 ? "faster" : "same",
-           counts.faster() > 0
-               ? CountText(counts.faster(), "got faster, none slower")
-               : "nothing got slower",
-           &suite);
-  }
-  for (const std::string& code : codes) suite.add_codes(code);
-  return suite;
-}
-
-ExitCode ExitCodeOfSuite(const Verdict& suite) {
-  return static_cast<ExitCode>(suite.exit_code());
 }
 
 }  // namespace feedrate

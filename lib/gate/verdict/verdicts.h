@@ -29,6 +29,8 @@ inline constexpr char kCodeControlMoved[] = "control_moved";
 // A row status of a side that did not run to completion; the others that
 // IsFailure knows are codes too.
 inline constexpr char kCodeCrashed[] = "crashed";
+// Beside one of these: it is so on both sides, and was before.
+inline constexpr char kCodeBothSides[] = "both_sides";
 // Codes of tolerance rules. A metric beyond its tolerance has its own name as a
 // code.
 inline constexpr char kCodeMissing[] = "missing";
@@ -43,6 +45,7 @@ inline constexpr char kCodeOtherJob[] = "other_job";
 // Codes of the suite.
 inline constexpr char kCodeTooManyCannotTell[] = "too_many_cannot_tell";
 inline constexpr char kCodeNothingComparable[] = "nothing_comparable";
+inline constexpr char kCodeTooFewCompared[] = "too_few_compared";
 
 // At the end of the reason of a change without --relink.
 inline constexpr char kLayoutNotExcluded[] =
@@ -54,6 +57,10 @@ struct PairedOptions {
   // Smallest change that a calibration could detect, in percent, by job id.
   // Smaller changes are not judged.
   std::map<std::string, double> floor_percent;
+  // The records come from a program that the caller has just started, so that
+  // the duel's commands may be printed to be run again. Text of a file may be
+  // anybody's.
+  bool are_own_records = false;
 };
 
 // The design that a duel followed, from its own record or, without one, from
@@ -87,18 +94,31 @@ MovedControl FindMovedControl(const PairedRows& rows, double interest_percent);
 std::vector<Verdict> JudgePairs(const PairedRows& rows,
                                 const PairedOptions& options);
 
+// A pull request may add benchmarks, or change what some of them measure. If
+// fewer than half of the jobs are left to compare, it is another suite.
+inline constexpr double kMinComparedPercent = 50;
+
 struct SuiteOptions {
   // Jobs that may be `cannot_tell`, in percent of the judged jobs. A single job
   // may never be.
   double max_cannot_tell_percent = 5;
+  // Jobs of either side that must be compared, in percent. What both sides do
+  // not support does not count.
+  double min_compared_percent = kMinComparedPercent;
 };
 
-// The verdict on all jobs together. The first that applies sets the exit code,
-// which is in the record: 2 when a side crashed, failed, or ran out of time or
-// memory (never a regression); 3 for any `slower`; 5 when nothing was
-// comparable; 4 when too many jobs are `cannot_tell`; otherwise 0.
+// The verdict on all jobs together (suite_verdict.cc). The first that applies
+// sets the exit code, which is in the record: 2 when one side crashed, failed,
+// or ran out of time or memory (never a regression); 3 for any `slower`; 5 when
+// nothing was comparable; 4 when too few jobs were compared or too many are
+// `cannot_tell`; otherwise 0. The reason says how many jobs were compared if
+// some were not.
 Verdict SuiteVerdict(const std::vector<Verdict>& jobs,
                      const SuiteOptions& options);
+
+// Whether an `invalid` job is a part of why the suite is not exit 0. All
+// formats call such a job an error, and any other `invalid` one a warning.
+bool IsError(const Verdict& job, const Verdict& suite);
 
 ExitCode ExitCodeOfSuite(const Verdict& suite);
 

@@ -247,23 +247,29 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"ok", "timeout", "invalid", "timeout"},
         ProblemCase{"ok", "oom", "invalid", "oom"},
         ProblemCase{"ok", "diverged", "invalid", "diverged"},
-        ProblemCase{"crashed", "oom", "invalid", "crashed,oom"},
-        ProblemCase{"unsupported", "unsupported", "invalid", "unsupported"},
+        ProblemCase{"crashed", "oom", "invalid", "both_sides,crashed,oom"},
+        ProblemCase{"unsupported", "unsupported", "invalid",
+                    "both_sides,unsupported"},
+        ProblemCase{"unsupported", "crashed", "invalid", "crashed,unsupported"},
         ProblemCase{"ok", "unsupported", "cannot_tell", "unsupported"},
         ProblemCase{"early_stopped", "early_stopped", "invalid",
-                    "early_stopped"},
+                    "both_sides,early_stopped"},
         ProblemCase{"ok", "early_stopped", "cannot_tell", "early_stopped"},
         ProblemCase{"early_stopped", "ok", "cannot_tell", "early_stopped"}));
 
-TEST(JudgePairsMoreTest, OneSideAloneAndMixedMachinesAreInvalid) {
+TEST(JudgePairsMoreTest, OneSideAloneAndMixedMachinesAreNotCompared) {
   PairedRows rows(RunStatistic::kTypical);
   rows.Add(PairRow("alone", 0, "a", 1));
   rows.Add(PairRow("mixed", 0, "a", 1));
   Row other = PairRow("mixed", 0, "b", 1);
   other.set_machine_profile("n");
   rows.Add(other);
+  rows.Add(PairRow("new", 0, "b", 1));
   const std::vector<Verdict> verdicts = JudgePairs(rows, {});
   EXPECT_EQ(verdicts[0].codes(0), kCodeOneSideOnly);
+  EXPECT_EQ(verdicts[0].verdict(), "cannot_tell") << "B lost it";
+  EXPECT_EQ(verdicts[2].codes(0), kCodeOneSideOnly);
+  EXPECT_EQ(verdicts[2].verdict(), "invalid") << "it is new in B";
   EXPECT_EQ(verdicts[1].codes(0), kCodeMixedProfiles);
   EXPECT_EQ(verdicts[1].verdict(), "invalid");
 }
@@ -295,14 +301,20 @@ TEST(JudgePairsMoreTest, SaysHowToRepeatIt) {
   duel.add_flags("--relink=./link {seed}");
   rows.Add(duel);
   AddPairs("x", 10, 0, 0.001, 1, &rows);
+  PairedOptions own;
+  own.are_own_records = true;
   EXPECT_EQ(JudgePairs(rows, {})[0].command(),
+            "duel --a=OLD --b=NEW --only=x | compare_baseline --paired")
+      << "anybody may have written the record";
+  EXPECT_EQ(JudgePairs(rows, own)[0].command(),
             "duel --a='./old '\\''x'\\''' --b=./new --only=x "
             "--metrics=time,cpu '--relink=./link {seed}' | "
             "compare_baseline --paired");
 }
 
-// One letter per job: S slower, F faster, = same, ? cannot tell, ! crashed, x
-// invalid for another reason.
+// One letter per job: S slower, F faster, = same, ? cannot tell, ! crashed, b
+// crashed on both sides, u unsupported on both sides, x invalid for another
+// reason.
 std::vector<Verdict> Jobs(const std::string& letters) {
   std::vector<Verdict> jobs;
   for (const char letter : letters) {
@@ -313,7 +325,9 @@ std::vector<Verdict> Jobs(const std::string& letters) {
                     : letter == '=' ? "same"
                     : letter == '?' ? "cannot_tell"
                                     : "invalid");
-    if (letter == '!') job.add_codes(kCodeCrashed);
+    if (letter == '!' || letter == 'b') job.add_codes(kCodeCrashed);
+    if (letter == 'b' || letter == 'u') job.add_codes(kCodeBothSides);
+    if (letter == 'u') job.add_codes(kCodeUnsupported);
     if (letter == 'x') job.add_codes(kCodeNoBaseline);
     jobs.push_back(job);
   }
@@ -325,6 +339,7 @@ struct SuiteCase {
   int exit_code;
   const char* verdict;
   double max_cannot_tell = 5;
+  double min_compared = kMinComparedPercent;
 };
 
 class SuiteTest : public testing::TestWithParam<SuiteCase> {};
@@ -332,6 +347,7 @@ class SuiteTest : public testing::TestWithParam<SuiteCase> {};
 TEST_P(SuiteTest, ExitCode) {
   SuiteOptions options;
   options.max_cannot_tell_percent = GetParam().max_cannot_tell;
+  options.min_compared_percent = GetParam().min_compared;
   const Verdict suite = SuiteVerdict(Jobs(GetParam().jobs), options);
   EXPECT_EQ(suite.exit_code(), GetParam().exit_code);
   EXPECT_EQ(suite.verdict(), GetParam().verdict);
@@ -363,6 +379,18 @@ INSTANTIATE_TEST_SUITE_P(
         SuiteCase{"?x", 4, "cannot_tell", 100}, SuiteCase{"??", 0, "same", 100},
         SuiteCase{"?=", 4, "cannot_tell", 0}, SuiteCase{"=F", 0, "faster"},
         SuiteCase{"=x", 0, "same"},
+        // What was not compared does not pass: at least half must be.
+        SuiteCase{"=xxxxxxxxx", 4, "cannot_tell"},
+        SuiteCase{"F=xxx", 4, "cannot_tell"}, SuiteCase{"F==xxx", 0, "faster"},
+        SuiteCase{"=xxxxxxxxx", 0, "same", 5, 10},
+        SuiteCase{"==========x", 4, "cannot_tell", 5, 100},
+        SuiteCase{"Sxxxxxxxxx", 3, "slower"},
+        // A failure on both sides hides nothing, and is not compared.
+        SuiteCase{"bS=", 3, "slower"}, SuiteCase{"b==", 0, "same"},
+        SuiteCase{"bb=", 4, "cannot_tell"}, SuiteCase{"b", 5, "invalid"},
+        SuiteCase{"b=", 4, "cannot_tell", 5, 100},
+        // Neither side ever had these.
+        SuiteCase{"uuuuuuu=", 0, "same", 5, 100}, SuiteCase{"uu", 5, "invalid"},
         SuiteCase{"F=================?==", 0, "faster"}));
 
 TEST(SuiteCountsTest, CountsAndCodes) {
@@ -374,6 +402,37 @@ TEST(SuiteCountsTest, CountsAndCodes) {
   EXPECT_EQ(suite.counts().invalid(), 2);
   ASSERT_EQ(suite.codes_size(), 1);
   EXPECT_EQ(suite.codes(0), kCodeCrashed);
+}
+
+TEST(SuiteCountsTest, TheReasonNamesWhatWasNotCompared) {
+  EXPECT_EQ(SuiteVerdict(Jobs("=="), {}).reason(), "nothing got slower");
+  EXPECT_EQ(SuiteVerdict(Jobs("==x"), {}).reason(),
+            "nothing got slower; 2 of 3 jobs were compared, 1 was not "
+            "(no_baseline 1)");
+  EXPECT_EQ(SuiteVerdict(Jobs("=xxb"), {}).reason(),
+            "1 of 4 jobs was compared, 3 were not (crashed+both_sides 1, "
+            "no_baseline 2); at least 50% must be (--min-compared)");
+  EXPECT_EQ(SuiteVerdict(Jobs("=!S"), {}).reason(),
+            "1 job did not run to the end on one side; that is no regression, "
+            "but nothing else either; 1 job got worse; 2 of 3 jobs were "
+            "compared, 1 was not (crashed 1)");
+}
+
+// JUnit, SARIF and GitHub fail where the exit code does, and only there.
+TEST(SuiteCountsTest, AJobIsAnErrorOnlyIfTheSuiteFailsForIt) {
+  const auto errors = [](const std::string& letters) {
+    const std::vector<Verdict> jobs = Jobs(letters);
+    const Verdict suite = SuiteVerdict(jobs, {});
+    return std::count_if(jobs.begin(), jobs.end(), [&](const Verdict& job) {
+      return IsError(job, suite);
+    });
+  };
+  EXPECT_EQ(errors("==x"), 0);
+  EXPECT_EQ(errors("=xx"), 2);
+  EXPECT_EQ(errors("xx"), 2);
+  EXPECT_EQ(errors("=!x"), 1);
+  EXPECT_EQ(errors("==b"), 0);
+  EXPECT_EQ(errors("uux"), 1);
 }
 
 TEST(SuiteCountsTest, TheSuiteHasWhatItsFirstJobHas) {
