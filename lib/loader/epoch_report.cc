@@ -6,7 +6,7 @@ namespace feedrate {
 
 void ReportFaults(const FaultList& faults, EpochReply* reply) {
   reply->set_errors_total(faults.total());
-  for (ItemFault& fault : faults.kept()) {
+  for (ItemFault& fault : faults.all()) {
     if (reply->errors_size() == kMaxNamedErrors) return;
     LoaderError* const error = reply->add_errors();
     error->set_item(fault.item);

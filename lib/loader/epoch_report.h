@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <mutex>
-#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,43 +21,54 @@ struct ItemFault {
   std::string reason;
 };
 
-// Items that could not be used: counts all, and keeps the first ones by
-// position. Thread-safe.
+// Items that could not be used, each listed once, however often it was tried.
+// Thread-safe.
 class FaultList {
  public:
-  static constexpr size_t kKept = 20;
+  FaultList() = default;
+  // Counts every time, for data that is read again and again.
+  static FaultList OfPasses() { return FaultList(true); }
 
   void Add(ItemFault fault) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    ++total_;
-    items_.insert(fault.item);
-    const auto later = [](const ItemFault& a, const ItemFault& b) {
-      return a.position < b.position;
-    };
-    kept_.insert(std::upper_bound(kept_.begin(), kept_.end(), fault, later),
-                 std::move(fault));
-    if (kept_.size() > kKept) kept_.pop_back();
+    const auto [place, is_new] =
+        faults_.emplace(Key(fault.item, fault.name, fault.reason), fault);
+    if (is_new || counts_each_time_) ++total_;
+    // Workers are not in the order of positions.
+    if (!is_new && fault.position < place->second.position) {
+      place->second = std::move(fault);
+    }
   }
 
   int64_t total() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return total_;
   }
-  // All of them, each once.
-  std::set<int64_t> items() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return items_;
-  }
-  std::vector<ItemFault> kept() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return kept_;
+  // All of them, by position.
+  std::vector<ItemFault> all() const {
+    std::vector<ItemFault> all;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      for (const auto& [key, fault] : faults_) all.push_back(fault);
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const ItemFault& a, const ItemFault& b) {
+                       return a.position < b.position;
+                     });
+    return all;
   }
 
  private:
+  // Items of a mixture are data sets: the name is that of an episode.
+  using Key = std::tuple<int64_t, std::string, std::string>;
+
+  explicit FaultList(bool counts_each_time)
+      : counts_each_time_(counts_each_time) {}
+
+  const bool counts_each_time_ = false;
   mutable std::mutex mutex_;
   int64_t total_ = 0;
-  std::set<int64_t> items_;
-  std::vector<ItemFault> kept_;
+  std::map<Key, ItemFault> faults_;
 };
 
 // Where the time of one stage went, in seconds summed over its threads.

@@ -138,6 +138,8 @@ absl::StatusOr<std::vector<ChildOutput>> CopyOutputs(int64_t pid, size_t wanted,
 
 // Maximum size of an answer without its samples.
 constexpr size_t kMaxReplyBytes = size_t{1} << 20;
+// Paths and reasons of kMaxNamedErrors.
+constexpr size_t kMaxErrorBytes = size_t{8} << 20;
 // The longest shortest-form double with its comma, and some margin.
 constexpr size_t kBytesPerSample = 32;
 // Two whole numbers with commas.
@@ -343,7 +345,8 @@ absl::StatusOr<EpochReply> MeasuredChild::Epoch(const EpochCommand& command,
   const size_t for_ids = command.ids ? kMaxStateBytes + command.count * 32 : 0;
   ASSIGN_OR_RETURN(const std::string line,
                    Exchange(EpochLine(command), limit,
-                            kMaxReplyBytes + batches * per_batch + for_ids));
+                            kMaxReplyBytes + kMaxErrorBytes +
+                                batches * per_batch + for_ids));
   return Judge(CheckEpochReply(command, ParseEpochReply(line)));
 }
 

@@ -102,8 +102,8 @@ struct EpochCommand {
   std::string state;
 };
 
-// At most this many errors are listed.
-inline constexpr int kMaxNamedErrors = 20;
+// At most this many errors are listed, in replies and in rows.
+inline constexpr int kMaxNamedErrors = 1000;
 
 std::string EpochLine(const EpochCommand& command);
 absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line);

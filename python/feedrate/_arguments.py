@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     # A transform by its name, alternatives of which one is drawn, or one of
     # these with its probability.
     Step = str | Sequence[str] | tuple[str | Sequence[str], float]
-    Labels = None | Sequence[int] | np.ndarray | Callable[[str], int]
+    Labels = (
+        None | Sequence[int] | Sequence[str] | np.ndarray | Callable[[str], int]
+    )
 
 
 # Usual numbers of channels.
@@ -194,6 +196,14 @@ def store_settings(kind: str, **given: Any) -> list[str]:
     ]
 
 
+def classes(labels: Any) -> list[str]:
+    """The names of classes, if that is what labels are."""
+    if isinstance(labels, (list, tuple)) and labels:
+        if all(isinstance(name, str) for name in labels):
+            return list(labels)
+    return []
+
+
 def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
     """(kind, path, files, array) of what the user gave."""
     if isinstance(source, (str, os.PathLike)):
@@ -244,17 +254,3 @@ def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
     kind = "shards" if any(shards) else "files"
     root = os.path.commonpath([os.path.dirname(f) for f in files] or [""])
     return kind, root, files, None
-
-
-def folder(name: str, root: str) -> str:
-    """The first folder of an item below the source, or of a shard's member."""
-    _, is_member, member = name.partition(".tar:")
-    if is_member:
-        inside = member
-    else:
-        if "://" in root:
-            root = root.partition("{")[0]
-        if not name.startswith(root):
-            return ""
-        inside = name[len(root) :].lstrip("/")
-    return inside.partition("/")[0] if "/" in inside else ""

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-ABI = 4
+ABI = 5
 LIBRARY = "libfeedrate_loader.so"
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
@@ -87,6 +87,8 @@ _FUNCTIONS = {
     "feedrate_describe": (ctypes.c_int, [_LOADER, ctypes.POINTER(Facts)]),
     "feedrate_names": (ctypes.c_int, [_LOADER, ctypes.c_char_p, _NUMBERS]),
     "feedrate_labels": (ctypes.c_int, [_LOADER, ctypes.c_void_p]),
+    "feedrate_classes": (ctypes.c_int, [_LOADER, ctypes.c_char_p, _NUMBERS]),
+    "feedrate_left_out": (ctypes.c_int, [_LOADER, _TEXTS]),
     "feedrate_count": (ctypes.c_int, [_LOADER, ctypes.c_int64, _NUMBERS]),
     "feedrate_give": (ctypes.c_int, [_LOADER, ctypes.c_void_p]),
     "feedrate_start": (
@@ -231,13 +233,44 @@ def check(code: int) -> None:
         fail(code)
 
 
-def names(handle: int) -> list[str]:
+def _texts_of(function: Any, handle: int) -> list[str]:
     size = ctypes.c_int64()
-    check(load().feedrate_names(handle, None, ctypes.byref(size)))
+    check(function(handle, None, ctypes.byref(size)))
     data = ctypes.create_string_buffer(size.value)
-    check(load().feedrate_names(handle, data, ctypes.byref(size)))
+    check(function(handle, data, ctypes.byref(size)))
     parts = data.raw.split(b"\0")
     return [os.fsdecode(part) for part in parts[:-1]]
+
+
+def names(handle: int) -> list[str]:
+    return _texts_of(load().feedrate_names, handle)
+
+
+def classes(handle: int) -> list[str]:
+    return _texts_of(load().feedrate_classes, handle)
+
+
+def left_out(handle: int) -> str:
+    text = ctypes.c_char_p()
+    check(load().feedrate_left_out(handle, ctypes.byref(text)))
+    return (text.value or b"").decode("utf-8", "replace")
+
+
+def faults(handle: int) -> tuple[int, dict[str, str]]:
+    """How many items the current epoch could not use; and reasons by name of
+    all since the loader was made, those of the epoch first."""
+    items, count = ctypes.c_int64(), ctypes.c_int64()
+    text = ctypes.c_char_p()
+    check(
+        load().feedrate_faults(
+            handle,
+            ctypes.byref(items),
+            ctypes.byref(count),
+            ctypes.byref(text),
+        )
+    )
+    lines = (text.value or b"").decode("utf-8", "replace").split("\n")
+    return count.value, dict(line.split("\t") for line in lines[:-1])
 
 
 class ArrayBatch:

@@ -33,8 +33,8 @@ class Loader:
     workers. Batches stay as they are for as long as you keep them.
 
     Args:
-      source: a folder of images (.jpg, .jpeg, .png, .npy; with subfolders) or
-        of tar shards; the path of a shard, with lists as in
+      source: a folder of images (.jpg, .jpeg, .png, .webp, .bmp, .pgm, .ppm,
+        .npy; with subfolders and links) or of tar shards; the path of a shard, with lists as in
         ``train-{000..099}.tar``; a list of image files or of shards; an address
         ``s3://``, ``gs://``, ``http(s)://`` or ``file://``; or an array of
         uint8 (N, H, W, C).
@@ -49,9 +49,11 @@ class Loader:
         ``RandomResizedCrop`` as the first replaces the crop; ``Mixup`` and
         ``CutMix`` mix the batch, and labels are then rows of shares.
       labels: a sequence with one number per item, in the order of
-        ``loader.names``; or a function that makes the number of a name. Without
-        it: the ``.cls`` members of shards, else the number of the item's folder
-        among all folders directly below the source, else -1.
+        ``loader.names``; or a function that makes the number of a name; or the
+        names of the classes, such as ``labels=train.classes`` for a validation
+        split. Without it: the ``.cls`` members of shards, else the number of
+        the item's folder among all folders directly below the source, as
+        torchvision's ImageFolder has it, else -1.
       workers: threads; 0 makes batches in the thread that asks (of a store:
         in one other), or leaves all to the GPU's decoders. Default: one per
         CPU that this process may use, and with a GPU four fewer.
@@ -164,6 +166,7 @@ class Loader:
             )
         self._prefetch = _arguments.whole("prefetch", prefetch, 1)
         channels = 3 if array is None else array.shape[3]
+        classes = _arguments.classes(labels)
         self._settings = [
             f"source={self._kind}",
             f"path={self._path}",
@@ -188,7 +191,8 @@ class Loader:
             "read_ahead=auto",
             f"gpu={self._gpu}",
             f"nvjpeg={nvjpeg}",
-            f"needs_labels={int(labels is None)}",
+            f"needs_labels={int(labels is None or bool(classes))}",
+            *[f"class={name}" for name in classes],
             *_arguments.steps(transforms),
         ]
         self._settings += _arguments.store_settings(
@@ -207,13 +211,16 @@ class Loader:
         self._open(files, array, self._make_block(pin_memory))
         self._names: list[str] | None = None
         #: Names of the folders that labels stand for; empty if they do not.
-        self.classes: list[str] = []
+        self.classes: list[str] = _library.classes(self._handle)
+        #: Number of each class, as ImageFolder has it.
+        self.class_to_idx = {name: i for i, name in enumerate(self.classes)}
         try:
-            self.labels = self._make_labels(labels)
+            self.labels = self._make_labels(None if classes else labels)
         except BaseException:
             self.close()
             raise
         self._warn_of_ranks(0)
+        self._warn_of_items()
 
     # Iterating.
 
@@ -241,8 +248,16 @@ class Loader:
 
     @property
     def skipped(self) -> int:
-        """How many images could not be used since the loader was made."""
-        return self._faults()[0]
+        """How many images could not be used since the loader was made. Each
+        counts once, however many epochs have met it."""
+        return len(self.skipped_files)
+
+    @property
+    def skipped_files(self) -> dict[str, str]:
+        """All images that could not be used since the loader was made, and
+        why: reasons by name."""
+        self._check_usable()
+        return _library.faults(self._handle)[1]
 
     # Where it is.
 
@@ -413,12 +428,11 @@ class Loader:
             _library.check(
                 self._library.feedrate_labels(self._handle, found.ctypes.data)
             )
-            if self._kind != "array" and (found < 0).all():
-                found = self._folder_labels()
         if found.shape != (size,) or found.dtype.kind not in "iu":
             raise ValueError(
                 f"labels: is {found.dtype} of shape {found.shape}; needs"
-                f" {size} integers, one per item in the order of loader.names"
+                f" {size} integers, one per item in the order of loader.names,"
+                " or the names of the classes"
             )
         found = np.ascontiguousarray(found, np.int64)
         if self._mixes and found.min() < 0:
@@ -426,14 +440,6 @@ class Loader:
                 "labels: an item has none, and mixing needs them; pass labels"
             )
         return found
-
-    def _folder_labels(self) -> np.ndarray:
-        """By the first folder below the source; -1 where all items are in
-        it."""
-        folders = [_arguments.folder(name, self._path) for name in self.names]
-        self.classes = sorted(set(folders) - {""})
-        number = {name: i for i, name in enumerate(self.classes)}
-        return np.array([number.get(name, -1) for name in folders], np.int64)
 
     def _samples(self, start: int) -> int:
         self._check_usable()
@@ -455,23 +461,6 @@ class Loader:
             and least % self.batch_size == 0
         )
 
-    def _faults(self) -> tuple[int, int, str]:
-        """Items since the loader was made; faults of the current epoch, and
-        the first of these."""
-        self._check_usable()
-        items, count = ctypes.c_int64(), ctypes.c_int64()
-        text = ctypes.c_char_p()
-        _library.check(
-            self._library.feedrate_faults(
-                self._handle,
-                ctypes.byref(items),
-                ctypes.byref(count),
-                ctypes.byref(text),
-            )
-        )
-        lines = (text.value or b"").decode("utf-8", "replace")
-        return items.value, count.value, lines.split("\n")[0]
-
     def _warn_of_ranks(self, start: int) -> None:
         """The first rank has most items, the last fewest."""
         items = self.size - start
@@ -491,14 +480,33 @@ class Loader:
                 stacklevel=3,
             )
 
+    def _warn_of_items(self) -> None:
+        """What is in the source and not among the items, or without label."""
+        texts = []
+        left_out = _library.left_out(self._handle)
+        if left_out:
+            texts.append(f"{self._path}: {left_out}")
+        missing = np.flatnonzero(self.labels < 0)
+        if 0 < len(missing) < self.size:
+            texts.append(
+                f"{len(missing)} of {self.size} items have no label, which is"
+                f" -1; the first is {self.names[missing[0]]}"
+            )
+        for text in texts:
+            warnings.warn(
+                f"feedrate.Loader: {text}", RuntimeWarning, stacklevel=3
+            )
+
     def _warn_of_faults(self) -> None:
-        _, count, first = self._faults()
+        self._check_usable()
+        count, reasons = _library.faults(self._handle)
         if count == 0:
             return
+        name, reason = next(iter(reasons.items()))
         warnings.warn(
             f"feedrate.Loader: {count} image{'s' if count > 1 else ''} could"
-            " not be used in this epoch, and others took their place; the"
-            f" first is {first}",
+            " not be used in this epoch, and others took their place;"
+            f" loader.skipped_files has all, the first is {name}: {reason}",
             RuntimeWarning,
             stacklevel=4,
         )

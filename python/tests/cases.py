@@ -59,6 +59,35 @@ def write_jpegs(folder, count, classes=2):
         Image.fromarray(pixels[:rows]).save(path, quality=90)
 
 
+def write_tree(folder):
+    """A folder with links, formats and files as strangers have them. Its
+    classes are "a b", "a-b", "b" and "c", which is a link."""
+    from PIL import Image
+
+    root, far = folder / "tree", folder / "far"
+    for i, name in enumerate(
+        (
+            "a b/1.jpg",
+            "a-b/1.webp",
+            "a-b/2.BMP",
+            "b/1.png",
+            "b/deep/er/2.JPEG",
+            "b/3.ppm",
+            "../far/1.pgm",
+            "beside.jpg",
+        )
+    ):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = "L" if path.suffix == ".pgm" else "RGB"
+        Image.fromarray(noisy(1, seed=i)[0]).convert(mode).save(path)
+    (root / "c").symlink_to(far)
+    (root / "b/4.jpg").symlink_to(far / "1.pgm")
+    for name in ("notes.txt", "b/more.txt", "b/LICENSE"):
+        (root / name).write_text("no image")
+    return root
+
+
 def write_shards(folder, count, shards, label):
     """Samples 000.npy and, if there is a label, 000.cls."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import unittest
+import warnings
 
 import cases  # Puts feedrate on the path.
 import numpy as np
@@ -18,6 +19,39 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 EXAMPLE = cases.ROOT / "examples/train_vit.py"
 THIS = pathlib.Path(__file__).resolve()
+
+
+class FolderTest(cases.Case):
+    def test_folders_are_read_as_by_torchvision(self):
+        from torchvision.datasets import ImageFolder
+
+        root = cases.write_tree(self.folder)
+        wanted = ImageFolder(root)
+        warnings.simplefilter("ignore")
+        self.addCleanup(warnings.resetwarnings)
+        loader = self.loader(root)
+        self.assertEqual(loader.classes, wanted.classes)
+        self.assertEqual(loader.class_to_idx, wanted.class_to_idx)
+        self.assertEqual(
+            dict(zip(loader.names, loader.labels.tolist(), strict=True)),
+            dict(wanted.samples),
+        )
+        # Pixels of all formats but JPEG, whose decoders differ by a level.
+        images, _ = next(iter(self.loader(root, crop_position="center")))
+        for name, found in zip(loader.names, images, strict=True):
+            image = np.asarray(wanted.loader(name)).astype(int)
+            y, x = (image.shape[0] - 16) // 2, (image.shape[1] - 16) // 2
+            pixels = image[y : y + 16, x : x + 16].transpose(2, 0, 1)
+            is_jpeg = name.lower().endswith((".jpg", ".jpeg"))
+            self.assertLessEqual(
+                np.abs(pixels - found).max(), 4 if is_jpeg else 0, name
+            )
+        (root / "aa").mkdir()
+        for read in (ImageFolder, self.loader):
+            with self.assertRaisesRegex(
+                FileNotFoundError, "ound no valid file for the classes aa"
+            ):
+                read(root)
 
 
 class TensorTest(cases.Case):

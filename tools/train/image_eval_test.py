@@ -151,11 +151,14 @@ class ImageEvalTest(unittest.TestCase):
         other = labeled_images(self.folder / "damaged", per_class=3)
         (other / "green/0.png").write_text("no image")
         (other / "red/2.png").write_text("no image")
+        (other / "red/3.png").symlink_to("nowhere")
+        (other / "red/notes.txt").write_text("no image")
         record, err = self.evaluate(other)
-        self.assertEqual((record["images"], record["skipped_files"]), (7, 2))
+        self.assertEqual((record["images"], record["skipped_files"]), (7, 3))
         self.assertEqual(record["top1"], 100)
-        self.assertIn("2 files were skipped; the first: ", err)
-        self.assertIn("green/0.png", err)
+        self.assertIn("3 files were skipped; the first: ", err)
+        self.assertIn("red/3.png: is no regular file", err)
+        self.assertIn("ignored 1 file: 1 .txt; the first is", err)
 
     def test_numbers_are_expected_and_written(self):
         expected = self.folder / "expected.json"

@@ -538,6 +538,17 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(row["status"], "ok", row["reason"])
         self.assertEqual(row["train"]["loader"], "mixture")
         self.assertEqual(row["train"]["measured_steps"], 4)
+        for i in range(9):
+            (mixed / f"arm{i}").symlink_to(data / "rlds/arm")
+        out, _ = run(
+            "train",
+            *QUICK,
+            "--scope=e2e",
+            "--loader=mixture",
+            f"--dataset={mixed}",
+            code=2,
+        )
+        self.assertIn("has 11 data sets", rows(out)[0]["reason"])
 
     def test_cold_files_are_dropped_and_labeled(self):
         (row,) = train(
@@ -568,6 +579,24 @@ class TrainTest(unittest.TestCase):
             (skipped,) = row["train"]["skipped"]
             self.assertEqual(skipped["path"], str(images / "pipe.jpg"))
             self.assertEqual(skipped["reason"], "is no regular file")
+
+    def test_more_classes_than_the_model_has_are_refused(self):
+        images = self.images()
+        for i, path in enumerate(sorted(images.iterdir())):
+            (images / f"class{i % 12}").mkdir(exist_ok=True)
+            path.rename(images / f"class{i % 12}" / path.name)
+        e2e = ["--scope=e2e", f"--dataset={images}"]
+        _, errors = run("train", *QUICK, *e2e, code=1)
+        self.assertEqual(errors.count("\n"), 1, errors)
+        self.assertIn(f"{images}: has 12 classes, and the model has 10", errors)
+        for i in (10, 11):
+            shutil.rmtree(images / f"class{i}")
+        (images / "class3/notes.txt").write_text("no image")
+        _, errors = run("train", *QUICK, *e2e)
+        self.assertIn("ignored 1 file: 1 .txt; the first is", errors)
+        (images / "aa").mkdir()
+        _, errors = run("train", *QUICK, *e2e, code=1)
+        self.assertIn("found no valid file for the classes aa", errors)
 
     def test_unusable_files_are_counted_and_named(self):
         images = self.images()

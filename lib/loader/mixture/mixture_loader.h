@@ -189,7 +189,7 @@ class MixtureLoader {
   const FrameShape shape_;
   const MetadataMode metadata_mode_;
   std::vector<std::string> left_out_;
-  FaultList faults_;
+  FaultList faults_ = FaultList::OfPasses();
   std::vector<std::vector<SampleMetadata>> metadata_;  // By buffer.
   BatchRing ring_;
   MixtureBatch batch_;

@@ -93,7 +93,7 @@ absl::StatusOr<TestRun> RunMixture(const std::vector<MixtureSource>& sources,
   }
   loader->Stop();
   run.faults = loader->faults().total();
-  for (const ItemFault& fault : loader->faults().kept()) {
+  for (const ItemFault& fault : loader->faults().all()) {
     run.fault_reasons.push_back(absl::StrCat(fault.name, ": ", fault.reason));
   }
   run.left_out = loader->left_out();

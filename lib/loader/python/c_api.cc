@@ -101,10 +101,10 @@ class HostEngine : public Engine {
     if (epoch_ == nullptr) return nullptr;
     return epoch_->NextKept();
   }
-  std::set<int64_t> End() override {
+  std::vector<ItemFault> End() override {
     if (epoch_ == nullptr) return {};
     epoch_->Stop();
-    std::set<int64_t> faults = epoch_->faults().items();
+    std::vector<ItemFault> faults = epoch_->faults().all();
     epoch_.reset();
     return faults;
   }
@@ -122,12 +122,17 @@ struct OpenLoader {
   int gpu = -1;  // -1: batches are in host memory.
   EpochShare share;
   int64_t size = 0;
+  // Those of LabeledSource.
+  std::vector<int64_t> labels;
+  std::vector<std::string> classes;
+  std::string left_out;
 
   // Guards what follows: Python lets other threads run during every call.
   std::mutex mutex;
   std::unique_ptr<Engine> engine;   // Null once the loader is closed.
   ForeignMemory* memory = nullptr;  // The engine's; null: it has its own.
-  std::set<int64_t> unusable;       // Items, of epochs that have ended.
+  // By item, of epochs that have ended.
+  std::map<int64_t, ItemFault> unusable;
 };
 
 // The loaders that are open, by number.
@@ -213,8 +218,12 @@ absl::Status Open(Settings settings, const std::vector<std::string>& files,
     given = ArraySource(array->data, array->count, array->height, array->width,
                         array->channels);
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
+  ASSIGN_OR_RETURN(LabeledSource labeled,
                    OpenSource(&settings, files, std::move(given)));
+  opened->labels = std::move(labeled.labels);
+  opened->classes = std::move(labeled.classes);
+  opened->left_out = std::move(labeled.left_out);
+  std::unique_ptr<Source> source = std::move(labeled.source);
   // A caller that waits for a store itself could not be interrupted.
   if (source->remote() != nullptr && gpu.device < 0) {
     opened->options.workers = std::max(1, opened->options.workers);
@@ -275,24 +284,45 @@ absl::Status Next(OpenLoader* loader, double seconds, feedrate_batch* batch) {
   return absl::OkStatus();
 }
 
+void KeepFaults(std::vector<ItemFault> faults, OpenLoader* loader) {
+  for (ItemFault& fault : faults) {
+    loader->unusable.emplace(fault.item, std::move(fault));
+  }
+}
+
 absl::Status Faults(OpenLoader* loader, int64_t* items, int64_t* in_epoch,
                     const char** text) {
   thread_local std::string lines;  // NOLINT: the caller reads it.
   lines.clear();
-  *in_epoch = 0;
   const FaultList* const faults = loader->engine->faults();
-  if (faults != nullptr) {
-    *in_epoch = faults->total();
-    loader->unusable.merge(faults->items());
-    for (const ItemFault& fault : faults->kept()) {
-      absl::StrAppend(
-          &lines, PrintableText(absl::StrCat(fault.name, ": ", fault.reason)),
-          "\n");
-    }
+  std::vector<ItemFault> all;
+  if (faults != nullptr) all = faults->all();
+  *in_epoch = static_cast<int64_t>(all.size());
+  std::set<int64_t> listed;
+  for (const ItemFault& fault : all) listed.insert(fault.item);
+  for (const auto& [item, fault] : loader->unusable) {
+    if (listed.insert(item).second) all.push_back(fault);
   }
-  *items = static_cast<int64_t>(loader->unusable.size());
+  for (const ItemFault& fault : all) {
+    absl::StrAppend(&lines, PrintableText(fault.name), "\t",
+                    PrintableText(fault.reason), "\n");
+  }
+  *items = static_cast<int64_t>(all.size());
   *text = lines.c_str();
   return absl::OkStatus();
+}
+
+// Writes texts, each ending with a zero byte, or with `out` null only counts
+// their bytes.
+template <typename Text>
+void WriteTexts(int64_t count, const Text& text, char* out, int64_t* bytes) {
+  *bytes = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string one = text(i);
+    const auto with_zero = static_cast<int64_t>(one.size() + 1);
+    if (out != nullptr) std::copy_n(one.c_str(), with_zero, out + *bytes);
+    *bytes += with_zero;
+  }
 }
 
 // DLPack's binary interface, of all its versions before 1.0, which consumers
@@ -374,7 +404,7 @@ DlManagedTensor* MakeExport(const Kept& kept, void* stream) {
 }  // namespace
 }  // namespace feedrate
 
-int feedrate_loader_abi() { return 4; }
+int feedrate_loader_abi() { return 5; }
 
 const char* feedrate_error() { return feedrate::last_error.c_str(); }
 
@@ -397,24 +427,34 @@ int feedrate_describe(int64_t loader, feedrate_facts* facts) {
 
 int feedrate_names(int64_t loader, char* names, int64_t* bytes) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
-    *bytes = 0;
-    for (int64_t i = 0; i < open->size; ++i) {
-      const std::string name = open->engine->source().name(i);
-      const auto with_zero = static_cast<int64_t>(name.size() + 1);
-      if (names != nullptr) {
-        std::copy_n(name.c_str(), with_zero, names + *bytes);
-      }
-      *bytes += with_zero;
-    }
+    const feedrate::Source& source = open->engine->source();
+    feedrate::WriteTexts(
+        open->size, [&](int64_t i) { return source.name(i); }, names, bytes);
+    return absl::OkStatus();
+  });
+}
+
+int feedrate_classes(int64_t loader, char* names, int64_t* bytes) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    feedrate::WriteTexts(
+        static_cast<int64_t>(open->classes.size()),
+        [&](int64_t i) { return open->classes[i]; }, names, bytes);
+    return absl::OkStatus();
+  });
+}
+
+int feedrate_left_out(int64_t loader, const char** text) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    thread_local std::string line;  // NOLINT: the caller reads it.
+    line = feedrate::PrintableText(open->left_out);
+    *text = line.c_str();
     return absl::OkStatus();
   });
 }
 
 int feedrate_labels(int64_t loader, int64_t* labels) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
-    for (int64_t i = 0; i < open->size; ++i) {
-      labels[i] = open->engine->source().label(i);
-    }
+    std::copy(open->labels.begin(), open->labels.end(), labels);
     return absl::OkStatus();
   });
 }
@@ -442,7 +482,7 @@ int feedrate_give(int64_t loader, void* data) {
 
 int feedrate_start(int64_t loader, int64_t epoch, int64_t start) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
-    open->unusable.merge(open->engine->End());
+    feedrate::KeepFaults(open->engine->End(), open);
     feedrate::EpochShare share = open->share;
     share.start = start;
     return open->engine->Start(epoch, share);

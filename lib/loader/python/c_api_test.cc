@@ -181,7 +181,7 @@ class Stalled : public Engine {
     return false;
   }
   absl::StatusOr<std::unique_ptr<KeptBatch>> Next() override { return nullptr; }
-  std::set<int64_t> End() override { return {}; }
+  std::vector<ItemFault> End() override { return {}; }
   const FaultList* faults() const override { return nullptr; }
 
  private:
@@ -228,6 +228,8 @@ TEST(LoaderCApiTest, ClosingEndsAWaitAndLaterCallsDoNoHarm) {
   EXPECT_EQ(feedrate_describe(loader, &facts), kClosed);
   EXPECT_EQ(feedrate_names(loader, nullptr, &number), kClosed);
   EXPECT_EQ(feedrate_labels(loader, &number), kClosed);
+  EXPECT_EQ(feedrate_classes(loader, nullptr, &number), kClosed);
+  EXPECT_EQ(feedrate_left_out(loader, &text), kClosed);
   EXPECT_EQ(feedrate_count(loader, 0, &number), kClosed);
   EXPECT_EQ(feedrate_give(loader, &number), kClosed);
   EXPECT_EQ(feedrate_start(loader, 0, 0), kClosed);
@@ -316,7 +318,7 @@ TEST(LoaderCApiTest, NamesOfFilesAreNoCommandsForATerminal) {
     ASSERT_EQ(feedrate_faults(loader, &total, &in_epoch, &text), 0);
     EXPECT_EQ(total, 1);
     EXPECT_EQ(in_epoch, 1);
-    EXPECT_THAT(text, HasSubstr("\\x1b[31mred.npy: "));
+    EXPECT_THAT(text, HasSubstr("\\x1b[31mred.npy\t"));
     EXPECT_THAT(text, Not(HasSubstr("\x1b")));
     feedrate_close(loader);
   }

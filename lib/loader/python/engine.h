@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,7 +31,7 @@ class Engine {
   virtual absl::StatusOr<std::unique_ptr<KeptBatch>> Next() = 0;
   // Ends the epoch, if one is under way. Returns the items that it could not
   // use.
-  virtual std::set<int64_t> End() = 0;
+  virtual std::vector<ItemFault> End() = 0;
   // Null while no epoch is under way.
   virtual const FaultList* faults() const = 0;
 };

@@ -3,8 +3,8 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
-#include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -45,10 +45,10 @@ class GpuEngine : public Engine {
   absl::StatusOr<std::unique_ptr<KeptBatch>> Next() override {
     return loader_->NextKept();
   }
-  std::set<int64_t> End() override {
+  std::vector<ItemFault> End() override {
     if (!std::exchange(runs_, false)) return {};
     loader_->EndEpoch();
-    return loader_->faults().items();
+    return loader_->faults().all();
   }
   const FaultList* faults() const override {
     return runs_ ? &loader_->faults() : nullptr;

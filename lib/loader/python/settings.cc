@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/files.h"
@@ -12,6 +13,7 @@
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/loader/recipe.h"
+#include "lib/loader/source/data_folder.h"
 #include "lib/loader/source/remote_source.h"
 #include "lib/storage/remote/dialect.h"
 
@@ -23,6 +25,8 @@ Settings::Settings(const char* const* settings, int64_t count) {
         absl::StrSplit(settings[i], absl::MaxSplits('=', 1));
     if (parts.first == "step") {
       steps_.push_back(parts.second);
+    } else if (parts.first == "class") {
+      classes_.push_back(parts.second);
     } else {
       values_[parts.first] = parts.second;
     }
@@ -77,20 +81,50 @@ absl::StatusOr<std::unique_ptr<Source>> SourceOfShards(
   return ShardSource(shards);
 }
 
+// `folders` gets those of the classes.
 absl::StatusOr<std::unique_ptr<Source>> SourceOfFolder(
-    const std::string& folder) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Source> source, FolderSource(folder));
-  if (source->size() > 0) return source;
-  ASSIGN_OR_RETURN(const std::vector<std::string> shards,
-                   ListFiles(folder, ".tar", /*recursive=*/true));
-  return ShardSource(shards);
+    const std::string& folder, bool needs_labels,
+    std::vector<std::string>* folders, std::string* left_out) {
+  ASSIGN_OR_RETURN(DataFolder listing, ListDataFolder(folder));
+  if (listing.paths.empty()) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> shards,
+                     ListFiles(folder, ".tar", /*recursive=*/true));
+    return ShardSource(shards);
+  }
+  if (needs_labels) KeepClassified(folder, &listing);
+  *folders = listing.folders;
+  *left_out = listing.left_out.Text();
+  return FolderSource(listing);
 }
 
 absl::StatusOr<std::unique_ptr<Source>> SourceOfStore(
-    const std::map<std::string, std::string>& fields, bool needs_labels) {
+    const std::map<std::string, std::string>& fields, bool needs_labels,
+    std::string* left_out) {
   ASSIGN_OR_RETURN(StoreListing listing, ListStore(fields, needs_labels));
+  *left_out = listing.left_out.Text();
   return OpenRemoteSource(listing.store, listing.items,
                           std::move(listing.labels));
+}
+
+// Sets labels and classes.
+absl::Status LabelItems(const std::string& root,
+                        const std::vector<std::string>& folders,
+                        const std::vector<std::string>& known,
+                        LabeledSource* opened) {
+  const Source& source = *opened->source;
+  bool has_labels = false;
+  std::vector<std::string> class_of;
+  for (int64_t i = 0; i < source.size(); ++i) {
+    opened->labels.push_back(source.label(i));
+    has_labels = has_labels || opened->labels.back() >= 0;
+    class_of.push_back(ClassFolder(source.name(i), root));
+  }
+  if (has_labels && known.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(ItemClasses classes,
+                   NumberClasses(root, class_of, folders, known));
+  opened->labels = std::move(classes.labels);
+  opened->classes = std::move(classes.names);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Source>> SourceOfFiles(
@@ -262,32 +296,39 @@ absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
   return options;
 }
 
-absl::StatusOr<std::unique_ptr<Source>> OpenSource(
-    Settings* settings, const std::vector<std::string>& files,
-    std::unique_ptr<Source> array) {
+absl::StatusOr<LabeledSource> OpenSource(Settings* settings,
+                                         const std::vector<std::string>& files,
+                                         std::unique_ptr<Source> array) {
   const std::string kind = settings->Text("source");
   const std::string path = settings->Text("path");
   const bool needs_labels = settings->Integer("needs_labels") != 0;
   RETURN_IF_ERROR(settings->status());
+  LabeledSource opened;
+  std::vector<std::string> folders;
   const auto open = [&]() -> absl::StatusOr<std::unique_ptr<Source>> {
     if (kind == "array") return std::move(array);
     if (kind == "store") {
       std::map<std::string, std::string> store = settings->rest();
       store["url"] = path;
-      return SourceOfStore(store, needs_labels);
+      return SourceOfStore(store, needs_labels, &opened.left_out);
     }
     if (kind == "shards") return SourceOfShards(files);
-    if (kind == "folder") return SourceOfFolder(path);
+    if (kind == "folder") {
+      return SourceOfFolder(path, needs_labels, &folders, &opened.left_out);
+    }
     return SourceOfFiles(files);
   };
-  ASSIGN_OR_RETURN(std::unique_ptr<Source> source, open());
-  if (source->size() == 0) {
+  ASSIGN_OR_RETURN(opened.source, open());
+  if (opened.source->size() == 0) {
     return absl::NotFoundError(absl::StrCat(
-        path,
-        ": has no .jpg, .jpeg, .png or .npy files, and no .tar files of "
-        "them"));
+        path, ": has no .", absl::StrJoin(ItemNameEndings(), ", ."),
+        " files, and no .tar files of them",
+        opened.left_out.empty() ? "" : absl::StrCat("; ", opened.left_out)));
   }
-  return source;
+  if (needs_labels) {
+    RETURN_IF_ERROR(LabelItems(path, folders, settings->classes(), &opened));
+  }
+  return opened;
 }
 
 }  // namespace feedrate

@@ -35,6 +35,8 @@ class Settings {
 
   // A step each: PROBABILITY NAME|NAME.
   const std::vector<std::string>& steps() const { return steps_; }
+  // Names of classes by number.
+  const std::vector<std::string>& classes() const { return classes_; }
 
   // Those that nobody has read: settings of a store.
   const std::map<std::string, std::string>& rest() const { return values_; }
@@ -46,17 +48,29 @@ class Settings {
 
   std::map<std::string, std::string> values_;
   std::vector<std::string> steps_;
+  std::vector<std::string> classes_;
   absl::Status status_;
 };
 
 // Batches and recipe, with transforms of `native`, or of `cuda` on a GPU.
 absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu);
 
+struct LabeledSource {
+  std::unique_ptr<Source> source;
+  // One per item, -1 for none. Empty if they are not needed.
+  std::vector<int64_t> labels;
+  // Names of the folders that labels stand for; empty if they do not.
+  std::vector<std::string> classes;
+  // What is not among the items, in words. May be empty.
+  std::string left_out;
+};
+
 // Opens the source; call it last, because it takes what is left for settings of
 // the store. `files` are those of the sources `files` and `shards`, `array` is
-// the source `array`. NotFound if it has no items.
-absl::StatusOr<std::unique_ptr<Source>> OpenSource(
-    Settings* settings, const std::vector<std::string>& files,
-    std::unique_ptr<Source> array);
+// the source `array`. Labels are the numbers that the source has, else those of
+// folders: see NumberClasses. NotFound if it has no items.
+absl::StatusOr<LabeledSource> OpenSource(Settings* settings,
+                                         const std::vector<std::string>& files,
+                                         std::unique_ptr<Source> array);
 
 }  // namespace feedrate

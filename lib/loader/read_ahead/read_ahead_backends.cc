@@ -196,7 +196,9 @@ class UringReads final : public ReadAhead {
     read.bytes = place.bytes;
     read.data = ring_.buffer(position)->Reserve(place.bytes);
     if (place.bytes <= 0) {
-      ring_.Filled(position, absl::string_view());
+      // Opens it, because a link that leads nowhere has no bytes either.
+      ring_.Filled(position, ReadWithoutThrowing(source_, order_.Item(position),
+                                                 ring_.buffer(position)));
       return false;
     }
     if (place.path == nullptr) {

@@ -38,7 +38,7 @@ absl::StatusOr<ImageInfo> ItemDecoder::Open(absl::string_view bytes) {
     kind_ = Kind::kArray;
     ASSIGN_OR_RETURN(info_, OpenArray(bytes));
   } else {
-    kind_ = Kind::kPng;
+    kind_ = Kind::kWhole;
     const absl::StatusOr<ImageInfo> info = ReadImageHeader(bytes);
     if (!info.ok()) {
       return absl::InvalidArgumentError(info.status().message());
@@ -92,7 +92,7 @@ absl::StatusOr<PixelView> ItemDecoder::Decode(const DecodeWindow& window,
     case Kind::kArray:
       return Within(reinterpret_cast<const uint8_t*>(bytes_.data()), info_,
                     window);
-    case Kind::kPng: {
+    case Kind::kWhole: {
       const size_t size = static_cast<size_t>(info_.height) * info_.width * 3;
       uint8_t* const pixels = Room(size);
       RETURN_IF_ERROR(

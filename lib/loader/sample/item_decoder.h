@@ -20,9 +20,9 @@ struct DecodeWindow {
   int height = 0;
 };
 
-// Handles JPEG (decodes only the window), PNG (decodes all) and numpy arrays
-// (no decoding). Keeps its memory between items. Not thread-safe: use one per
-// thread.
+// Handles JPEG (decodes only the window), other images (decodes all) and numpy
+// arrays (no decoding). Keeps its memory between items. Not thread-safe: use
+// one per thread.
 class ItemDecoder {
  public:
   // Returns size and channels of the item. `bytes` must stay valid until the
@@ -40,7 +40,7 @@ class ItemDecoder {
   absl::Status DecodeInto(const DecodeWindow& window, uint8_t* pixels);
 
  private:
-  enum class Kind { kJpeg, kPng, kArray };
+  enum class Kind { kJpeg, kWhole, kArray };
 
   absl::StatusOr<ImageInfo> OpenArray(absl::string_view bytes);
   absl::StatusOr<PixelView> DecodeJpegWindow(const DecodeWindow& window,

@@ -376,16 +376,34 @@ absl::StatusOr<std::vector<SourceFile>> StoreItems(
                    num_items, "; ask for --num_items=", have));
 }
 
+LeftOut ObjectsLeftOut(const std::vector<ObjectInfo>& objects,
+                       const std::vector<SourceFile>& items) {
+  LeftOut left_out;
+  if (items.empty() || !items[0].part->member.empty()) return left_out;
+  size_t next = 0;
+  for (const ObjectInfo& object : objects) {
+    if (next < items.size() && items[next].path == object.name) {
+      ++next;
+    } else if (object.bytes > 0) {
+      left_out.AddFile(object.name);
+    } else if (!absl::EndsWith(object.name, "/")) {
+      // Others stand for folders.
+      left_out.Add("empty", object.name);
+    }
+  }
+  return left_out;
+}
+
 absl::StatusOr<StoreListing> ListStore(
     const std::map<std::string, std::string>& fields, bool needs_labels) {
   StoreListing listing;
   ASSIGN_OR_RETURN(listing.store, ParseStoreSpec(fields));
   ASSIGN_OR_RETURN(const OpenedStore opened, OpenCachedStore(listing.store));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, opened.store->List());
-  ASSIGN_OR_RETURN(
-      listing.items,
-      StoreItems(objects, {"jpg", "jpeg", "png", "npy"}, 0, opened.store.get(),
-                 needs_labels ? &listing.labels : nullptr));
+  ASSIGN_OR_RETURN(listing.items,
+                   StoreItems(objects, ItemNameEndings(), 0, opened.store.get(),
+                              needs_labels ? &listing.labels : nullptr));
+  listing.left_out = ObjectsLeftOut(objects, listing.items);
   return listing;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/loader/source/data_folder.h"
 #include "lib/loader/source/source.h"
 #include "lib/records/worker.pb.h"
 #include "lib/storage/cache/cached_store.h"
@@ -126,11 +127,17 @@ absl::StatusOr<std::vector<SourceFile>> StoreItems(
     const std::vector<std::string>& endings, int64_t num_items,
     ObjectStore* store, std::vector<int64_t>* labels = nullptr);
 
+// The objects that are none of `items`, all that StoreItems found among
+// `objects`. Nothing if items are in shards.
+LeftOut ObjectsLeftOut(const std::vector<ObjectInfo>& objects,
+                       const std::vector<SourceFile>& items);
+
 // The images and arrays of a store, as OpenRemoteSource takes them.
 struct StoreListing {
   StoreSpec store;
   std::vector<SourceFile> items;
   std::vector<int64_t> labels;  // Of StoreItems; empty if not asked for.
+  LeftOut left_out;             // Of ObjectsLeftOut.
 };
 
 // Lists all of them. `fields` are those of PrintStoreSpec.

@@ -73,9 +73,9 @@ absl::StatusOr<absl::string_view> ReadPlace(const ItemPlace& place,
 // Reads by mmap. REQUIRES: a path and offset 0.
 absl::StatusOr<absl::string_view> MapPlace(const ItemPlace& place,
                                            ReadBuffer* buffer) {
-  if (place.bytes == 0) return absl::string_view();
   RETURN_IF_ERROR(CheckItemBytes(place.bytes));
   ASSIGN_OR_RETURN(const UniqueFd file, Open(place));
+  if (place.bytes == 0) return absl::string_view();
   // Reading beyond the end of the file would kill the process.
   const int64_t size = lseek(file.get(), 0, SEEK_END);
   if (size < place.bytes) {
@@ -121,13 +121,6 @@ int64_t SizeOf(const std::string& path) {
 
 }  // namespace
 
-bool IsItemName(absl::string_view name) {
-  for (const char* ending : {".jpg", ".jpeg", ".png", ".npy"}) {
-    if (absl::EndsWithIgnoreCase(name, ending)) return true;
-  }
-  return false;
-}
-
 int64_t ParseLabel(absl::string_view text) {
   int64_t label = -1;
   if (!absl::SimpleAtoi(text, &label)) return -1;
@@ -144,14 +137,18 @@ std::unique_ptr<Source> ListSource(std::vector<ListedFile> files,
 
 absl::StatusOr<std::unique_ptr<Source>> FolderSource(const std::string& folder,
                                                      FileAccess access) {
-  ASSIGN_OR_RETURN(std::vector<std::string> paths,
-                   ListFiles(folder, "", /*recursive=*/true));
+  ASSIGN_OR_RETURN(const DataFolder listing, ListDataFolder(folder));
+  return FolderSource(listing, access);
+}
+
+absl::StatusOr<std::unique_ptr<Source>> FolderSource(const DataFolder& listing,
+                                                     FileAccess access) {
   std::vector<ListedFile> files;
-  files.reserve(paths.size());
-  for (std::string& path : paths) {
-    if (!IsItemName(path)) continue;
-    ASSIGN_OR_RETURN(const int64_t bytes, PlainFileBytes(path));
-    files.push_back({std::move(path), bytes});
+  files.reserve(listing.paths.size());
+  for (const std::string& path : listing.paths) {
+    const absl::StatusOr<int64_t> bytes = PlainFileBytes(path);
+    if (!bytes.ok() && !absl::IsNotFound(bytes.status())) return bytes.status();
+    files.push_back({path, bytes.ok() ? *bytes : 0});
   }
   return ListSource(std::move(files), access);
 }

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/adapters/worker/epoch_order.h"
 #include "lib/base/unique_fd.h"
+#include "lib/loader/source/data_folder.h"
 
 namespace feedrate {
 
@@ -149,11 +150,13 @@ enum class FileAccess { kRead, kMap };
 std::unique_ptr<Source> ListSource(std::vector<ListedFile> files,
                                    FileAccess access = FileAccess::kRead);
 
-// Images and arrays (names ending in .jpg, .jpeg, .png or .npy, in any case) in
-// `folder` and its subfolders, sorted by path. NotFound if the folder does not
-// exist.
+// The items of a folder and its subfolders, as ListDataFolder (data_folder.h)
+// has them. A link that leads nowhere is an item that cannot be read. NotFound
+// if the folder does not exist; InvalidArgument for a device or a pipe.
 absl::StatusOr<std::unique_ptr<Source>> FolderSource(
     const std::string& folder, FileAccess access = FileAccess::kRead);
+absl::StatusOr<std::unique_ptr<Source>> FolderSource(
+    const DataFolder& listing, FileAccess access = FileAccess::kRead);
 
 // Decoded images of one size in memory of the caller, which must outlive the
 // source: `count` times 8-bit HWC without gaps.
@@ -164,9 +167,6 @@ std::unique_ptr<Source> ArraySource(const uint8_t* data, int64_t count,
 // it is none.
 inline constexpr size_t kLabelBytes = 20;
 int64_t ParseLabel(absl::string_view text);
-
-// True if the name ends like that of an image or array.
-bool IsItemName(absl::string_view name);
 
 // Items in tar files, as written by tar or WebDataset. Reads the headers of
 // every shard first, skipping the bodies; later reads go directly to the item.

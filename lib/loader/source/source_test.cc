@@ -4,11 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/base/files.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/source/container_source.h"
+#include "lib/loader/source/data_folder.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/storage/lmdb.h"
 #include "lib/storage/parquet/parquet.h"
@@ -45,6 +48,86 @@ TEST(FileSourceTest, ReadsAndMapsTheItemsOfAFolder) {
     EXPECT_THAT((*source)->name(1), HasSubstr("b.JPG"));
   }
   EXPECT_FALSE(FolderSource(folder + "/none").ok());
+}
+
+// The same tree as test_folders_are_read_as_by_torchvision (torch_test.py).
+TEST(DataFolderTest, FoldersAreReadAsByImageFolder) {
+  const std::string folder = NewTestFolder();
+  const std::string root = JoinPath(folder, "data");
+  ASSERT_TRUE(MakeFolder(JoinPath(root, "b/deep/er")).ok());
+  ASSERT_TRUE(MakeFolder(JoinPath(root, "a-b")).ok());
+  ASSERT_TRUE(MakeFolder(JoinPath(folder, "far")).ok());
+  for (const char* name :
+       {"data/b/1.jpg", "data/b/deep/er/2.PNG", "data/a-b/3.webp", "far/4.bmp",
+        "data/b/x.tif", "data/b/y.tif", "data/notes", "data/a.jpg"}) {
+    WriteTestFile(folder, name, "x");
+  }
+  ASSERT_EQ(symlink("../far", JoinPath(root, "c").c_str()), 0);
+  ASSERT_EQ(symlink("..", JoinPath(root, "b/loop").c_str()), 0);
+  ASSERT_EQ(symlink("nowhere", JoinPath(root, "a-b/5.jpg").c_str()), 0);
+  DataFolder listing = *ListDataFolder(root);
+  EXPECT_EQ(listing.paths.size(), 6);
+  KeepClassified(root, &listing);
+  EXPECT_THAT(
+      listing.paths,
+      ElementsAre(root + "/a-b/3.webp", root + "/a-b/5.jpg", root + "/b/1.jpg",
+                  root + "/b/deep/er/2.PNG", root + "/c/4.bmp"));
+  EXPECT_THAT(listing.folders, ElementsAre("a-b", "b", "c"));
+  EXPECT_EQ(listing.left_out.Text(),
+            absl::StrCat("ignored 5 files: 2 .tif, 1 beside the class folders, "
+                         "1 link to a folder that it is in, 1 without an "
+                         "ending; the first is ",
+                         root, "/b/x.tif"));
+  std::vector<std::string> class_of;
+  for (const std::string& path : listing.paths) {
+    class_of.push_back(ClassFolder(path, root));
+  }
+  const ItemClasses classes =
+      *NumberClasses(root, class_of, listing.folders, {});
+  EXPECT_THAT(classes.names, ElementsAre("a-b", "b", "c"));
+  EXPECT_THAT(classes.labels, ElementsAre(0, 0, 1, 1, 2));
+  // A link that leads nowhere is an item that cannot be read.
+  for (const FileAccess access : {FileAccess::kRead, FileAccess::kMap}) {
+    EXPECT_THAT(Contents(**FolderSource(listing, access)),
+                ElementsAre("x", HasSubstr("cannot open: No such file"), "x",
+                            "x", "x"));
+  }
+}
+
+TEST(DataFolderTest, ClassesAreThoseOfFoldersOrKnown) {
+  const auto number = [](const std::vector<std::string>& class_of,
+                         const std::vector<std::string>& folders,
+                         const std::vector<std::string>& known) {
+    return NumberClasses("data", class_of, folders, known);
+  };
+  // ImageFolder counts an empty folder, and refuses it.
+  const absl::Status empty = number({"a", "c"}, {"a", "b", "c"}, {}).status();
+  EXPECT_TRUE(absl::IsNotFound(empty));
+  EXPECT_THAT(std::string(empty.message()),
+              HasSubstr("data: found no valid file for the classes b;"));
+  EXPECT_THAT(number({"c", "a"}, {"a", "c"}, {"a", "b", "c"})->labels,
+              ElementsAre(2, 0));
+  EXPECT_THAT(number({"a"}, {"a", "b"}, {"b", "a"})->labels, ElementsAre(1));
+  EXPECT_THAT(std::string(number({"a", "z"}, {}, {"a"}).status().message()),
+              HasSubstr("a class \"z\" that the training does not have"));
+  EXPECT_THAT(std::string(number({"a"}, {}, {"a", "a"}).status().message()),
+              HasSubstr("named twice"));
+  EXPECT_THAT(std::string(number({""}, {}, {"a"}).status().message()),
+              HasSubstr("no item is in the folder of a class"));
+  // Without any, there are no labels; a folder of something else is no class.
+  EXPECT_THAT(number({"", ""}, {"other"}, {})->labels, ElementsAre(-1, -1));
+  EXPECT_THAT(number({"", "a"}, {}, {})->labels, ElementsAre(-1, 0));
+}
+
+TEST(DataFolderTest, TheClassIsTheFirstFolderBelowTheDataSet) {
+  EXPECT_EQ(ClassFolder("/data/a/b/1.jpg", "/data"), "a");
+  EXPECT_EQ(ClassFolder("/data/a/1.jpg", "/data/"), "a");
+  EXPECT_EQ(ClassFolder("/data/1.jpg", "/data"), "");
+  EXPECT_EQ(ClassFolder("/other/a/1.jpg", "/data"), "");
+  EXPECT_EQ(ClassFolder("x/s.tar:a/b/1.jpg", "y"), "a");
+  EXPECT_EQ(ClassFolder("x/s.tar:1.jpg", "x"), "");
+  EXPECT_EQ(ClassFolder("s3://b/p/a/1.jpg", "s3://b/p"), "a");
+  EXPECT_EQ(ClassFolder("http://h/a/1.jpg", "http://h/{a,b}/1.jpg"), "a");
 }
 
 TEST(FileSourceTest, SaysWhatIsWrongWithAFile) {

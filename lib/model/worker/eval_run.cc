@@ -288,7 +288,13 @@ void EvaluateImages(const EvalSpec& spec,
   reply->set_images(scores.images);
   reply->set_top1(scores.top1);
   reply->set_top5(scores.top5);
-  reply->set_skipped_files(scores.skipped.total);
+  reply->set_skipped_files(scores.skipped.total +
+                           static_cast<int64_t>(images->special.size()));
+  for (const std::string& path : images->special) {
+    SkippedItem* const file = reply->add_skipped();
+    file->set_path(path);
+    file->set_reason("is no regular file");
+  }
   for (const SkippedFiles::File& from : scores.skipped.first) {
     SkippedItem* const file = reply->add_skipped();
     file->set_path(from.path);

@@ -49,7 +49,8 @@ absl::StatusOr<ImageData> FromShards(const ImageFolder& folder,
   }
   RETURN_IF_ERROR(CheckLabels(folder, all));
   std::vector<int64_t> kept;
-  data.files = ShareOf(folder, all, &data.classes, &kept);
+  ASSIGN_OR_RETURN(data.classes, LabelImages(folder, /*folders=*/{}, &all));
+  data.files = ShareOf(folder, all, &kept);
   data.source = SelectItems(std::move(source), std::move(kept));
   for (const std::string& path : shards) {
     std::error_code error;
@@ -86,7 +87,8 @@ absl::StatusOr<ImageData> FromStore(
   }
   RETURN_IF_ERROR(CheckLabels(folder, all));
   std::vector<int64_t> kept;
-  data.files = ShareOf(folder, all, &data.classes, &kept);
+  ASSIGN_OR_RETURN(data.classes, LabelImages(folder, /*folders=*/{}, &all));
+  data.files = ShareOf(folder, all, &kept);
   std::vector<SourceFile> own;
   for (const int64_t i : kept) own.push_back(std::move(items[i]));
   ASSIGN_OR_RETURN(data.source, OpenRemoteSource(listing.store, own));
@@ -106,12 +108,12 @@ absl::StatusOr<ImageData> OpenImageData(
                      ExpandBraceLists(folder.path));
     return FromShards(folder, shards);
   }
+  if (IsShards(folder.path)) return FromShards(folder, ShardsOf(folder.path));
+  ASSIGN_OR_RETURN(ImageList list, ListImages(folder));
   ImageData data;
-  data.files = ListImages(folder, &data.special, &data.classes);
-  if (data.files.empty() && data.special.empty()) {
-    const std::vector<std::string> shards = ShardsOf(folder.path);
-    if (!shards.empty()) return FromShards(folder, shards);
-  }
+  data.files = std::move(list.files);
+  data.classes = std::move(list.classes);
+  data.special = std::move(list.special);
   data.source = SourceOf(data.files);
   data.local = data.files;
   return data;

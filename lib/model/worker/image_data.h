@@ -17,8 +17,8 @@ struct ImageData {
   // Those of this process. In a shard, paths are SHARD:MEMBER, and folders
   // those of members.
   std::vector<ImageFile> files;
-  // Folders of the classes by number, of all processes. Empty if all images are
-  // in one folder, or `.cls` members have the numbers.
+  // Names of the classes by number, of all processes. Empty if no image is in a
+  // subfolder, or `.cls` members have the numbers.
   std::vector<std::string> classes;
   // What has the name of an image and is no regular file.
   std::vector<std::string> special;

@@ -11,9 +11,12 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/source/source.h"
 #include "lib/machine/resources.h"
@@ -76,57 +79,89 @@ double ReadingRate(const std::vector<std::string>& paths) {
   return bytes / std::max(took.count(), 1e-9);
 }
 
+// Lists all images of a folder, without labels, and what else is in it. Returns
+// the folders of the classes.
+absl::StatusOr<std::vector<std::string>> ListAll(const std::string& root,
+                                                 ImageList* list,
+                                                 std::vector<ImageFile>* all) {
+  ASSIGN_OR_RETURN(DataFolder listing, ListDataFolder(root));
+  KeepClassified(root, &listing);
+  list->left_out = listing.left_out;
+  const std::filesystem::path base =
+      std::filesystem::absolute(root).lexically_normal();
+  std::vector<std::filesystem::path> paths;
+  for (const std::string& path : listing.paths) {
+    paths.push_back(std::filesystem::absolute(path).lexically_normal());
+  }
+  // By folder before name, so that shards and stores can have the same order.
+  std::sort(paths.begin(), paths.end());
+  for (const std::filesystem::path& path : paths) {
+    const absl::StatusOr<int64_t> bytes = PlainFileBytes(path.string());
+    if (!bytes.ok()) {
+      list->special.push_back(path.string());
+      continue;
+    }
+    const std::string place =
+        path.parent_path().lexically_relative(base).string();
+    all->push_back({path.string(), *bytes, -1, place == "." ? "" : place});
+  }
+  return listing.folders;
+}
+
+// LabelImages, with the numbers of `known` classes if there are any.
+absl::StatusOr<std::vector<std::string>> LabelAs(
+    const ImageFolder& folder, const std::vector<std::string>& folders,
+    const std::vector<std::string>& known, std::vector<ImageFile>* all) {
+  std::vector<std::string> class_of;
+  for (const ImageFile& file : *all) {
+    if (file.label >= 0) return std::vector<std::string>();
+    class_of.push_back(file.folder.substr(0, file.folder.find('/')));
+  }
+  ASSIGN_OR_RETURN(ItemClasses classes,
+                   NumberClasses(folder.path, class_of, folders, known));
+  if (static_cast<int64_t>(classes.names.size()) > folder.classes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder.path, ": has ", classes.names.size(),
+                     " classes, and the model has ", folder.classes,
+                     "; use data with as many classes as the model"));
+  }
+  if (classes.names.empty()) return classes.names;
+  for (size_t i = 0; i < all->size(); ++i) {
+    if (classes.labels[i] < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat((*all)[i].path,
+                       ": is in no folder of a class, and others are; move it "
+                       "into one"));
+    }
+    (*all)[i].label = classes.labels[i];
+  }
+  return classes.names;
+}
+
 }  // namespace
 
-std::vector<ImageFile> ListImages(const ImageFolder& folder,
-                                  std::vector<std::string>* special,
-                                  std::vector<std::string>* names) {
-  std::vector<std::filesystem::path> paths;
+absl::StatusOr<std::vector<std::string>> LabelImages(
+    const ImageFolder& folder, const std::vector<std::string>& folders,
+    std::vector<ImageFile>* all) {
+  return LabelAs(folder, folders, /*known=*/{}, all);
+}
+
+absl::StatusOr<ImageList> ListImages(const ImageFolder& folder) {
+  ImageList list;
   std::error_code error;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(folder.path, error)) {
-    if (!IsItemName(entry.path().string())) continue;
-    std::error_code unknown;
-    if (entry.is_regular_file(unknown)) {
-      paths.push_back(std::filesystem::absolute(entry.path()));
-    } else if (!entry.is_directory(unknown)) {
-      special->push_back(std::filesystem::absolute(entry.path()).string());
-    }
-  }
-  std::sort(paths.begin(), paths.end());
-  std::sort(special->begin(), special->end());
-  const std::filesystem::path root =
-      std::filesystem::absolute(folder.path).lexically_normal();
-  const auto below = [&root](const std::filesystem::path& path) {
-    const std::string place =
-        path.parent_path().lexically_normal().lexically_relative(root).string();
-    return place == "." ? "" : place;
-  };
+  if (!std::filesystem::is_directory(folder.path, error)) return list;
   std::vector<ImageFile> all;
-  for (const auto& path : paths) {
-    all.push_back({path.string(), 0, -1, below(path)});
-  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> folders,
+                   ListAll(folder.path, &list, &all));
+  ASSIGN_OR_RETURN(list.classes, LabelImages(folder, folders, &all));
   std::vector<int64_t> kept;
-  std::vector<ImageFile> files = ShareOf(folder, all, names, &kept);
-  for (ImageFile& file : files) {
-    file.bytes = static_cast<int64_t>(std::filesystem::file_size(file.path));
-  }
-  return files;
+  list.files = ShareOf(folder, all, &kept);
+  return list;
 }
 
 std::vector<ImageFile> ShareOf(const ImageFolder& folder,
                                const std::vector<ImageFile>& all,
-                               std::vector<std::string>* names,
                                std::vector<int64_t>* kept) {
-  std::map<std::filesystem::path, int64_t> numbers;
-  for (const ImageFile& file : all) {
-    if (file.label < 0) numbers.emplace(file.folder, 0);
-  }
-  int64_t classes = 0;
-  for (auto& [name, number] : numbers) {
-    number = classes++;
-    if (names != nullptr && numbers.size() > 1) names->push_back(name.string());
-  }
   std::vector<ImageFile> files;
   int64_t sampled = 0;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -139,11 +174,17 @@ std::vector<ImageFile> ShareOf(const ImageFolder& folder,
     if (place % folder.world_size != folder.rank) continue;
     kept->push_back(static_cast<int64_t>(i));
     ImageFile& file = files.emplace_back(all[i]);
-    if (file.label >= 0) continue;
-    file.label =
-        (numbers.size() > 1 ? numbers[file.folder] : place) % folder.classes;
+    if (file.label < 0) file.label = place % folder.classes;
   }
   return files;
+}
+
+bool IsShards(const std::string& path) {
+  if (ShardsOf(path).empty()) return false;
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return true;
+  const absl::StatusOr<DataFolder> listing = ListDataFolder(path);
+  return listing.ok() && listing->paths.empty();
 }
 
 std::unique_ptr<Source> SourceOf(const std::vector<ImageFile>& files) {
@@ -213,48 +254,30 @@ absl::StatusOr<LabeledImages> ListLabeledImages(
         folder.path,
         ": no such folder; name one that has a subfolder per class"));
   }
-  // All files, so that classes have the same numbers in every process.
-  ImageFolder whole = folder;
-  whole.rank = 0;
-  whole.world_size = 1;
-  std::vector<std::string> special;
-  const std::vector<ImageFile> all = ListImages(whole, &special);
+  if (IsShards(folder.path)) return ListShards(folder, ShardsOf(folder.path));
+  ImageList list;
+  std::vector<ImageFile> all;
+  ASSIGN_OR_RETURN(const std::vector<std::string> folders,
+                   ListAll(folder.path, &list, &all));
   if (all.empty()) {
-    std::vector<std::string> shards = ShardsOf(folder.path);
-    if (!shards.empty()) return ListShards(folder, std::move(shards));
     return absl::InvalidArgumentError(
         absl::StrCat(folder.path,
                      ": has no images; name a folder that has a subfolder per "
                      "class, or tar shards"));
   }
-  std::map<std::string, int64_t> numbers;
-  for (const std::string& name : names) numbers.emplace(name, numbers.size());
+  ASSIGN_OR_RETURN(const std::vector<std::string> classes,
+                   LabelAs(folder, folders, names, &all));
+  if (classes.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(all[0].path,
+                     ": is in no subfolder; a labeled folder has a subfolder "
+                     "per class"));
+  }
   LabeledImages images;
-  for (size_t i = 0; i < all.size(); ++i) {
-    ImageFile file = all[i];
-    if (file.folder.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file.path,
-                       ": is in no subfolder; a labeled folder has a subfolder "
-                       "per class"));
-    }
-    if (names.empty()) {
-      numbers.emplace(file.folder, numbers.size());
-      if (static_cast<int64_t>(numbers.size()) > folder.classes) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            folder.path, ": has more than the model's ", folder.classes,
-            " classes; use the data that it was trained on"));
-      }
-    }
-    const auto number = numbers.find(file.folder);
-    if (number == numbers.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(folder.path, ": the model was not trained on a class \"",
-                       file.folder, "\"; rename or remove this subfolder"));
-    }
-    if (static_cast<int>(i % folder.world_size) != folder.rank) continue;
-    file.label = number->second % folder.classes;
-    images.files.push_back(file);
+  images.special = std::move(list.special);
+  images.left_out = std::move(list.left_out);
+  for (size_t i = folder.rank; i < all.size(); i += folder.world_size) {
+    images.files.push_back(std::move(all[i]));
   }
   return images;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/loader/source/data_folder.h"
 #include "lib/loader/source/source.h"
 
 namespace feedrate {
@@ -41,30 +42,48 @@ struct ImageFolder {
 struct ImageFile {
   std::string path;
   int64_t bytes = 0;
-  // Each folder is a class. If all files are in one folder, classes are
-  // assigned in turn.
+  // Number of its class. If all files are in one folder, classes are assigned
+  // in turn.
   int64_t label = 0;
   // Path of its folder below the data set. Empty for the data set itself.
   std::string folder;
 };
 
-// Sorted by path, including subfolders. Empty if the folder does not exist.
-// `special` gets the sorted paths of what has the name of an image and is no
-// regular file, such as a pipe or a link that leads nowhere. `names` gets the
-// folders of the classes by number, of all processes; it stays empty if all
-// files are in one folder. May be null.
-std::vector<ImageFile> ListImages(const ImageFolder& folder,
-                                  std::vector<std::string>* special,
-                                  std::vector<std::string>* names = nullptr);
+struct ImageList {
+  // Those of this process, sorted by path, including subfolders.
+  std::vector<ImageFile> files;
+  // Names of the classes by number, of all processes. Empty if all files are
+  // directly in the folder.
+  std::vector<std::string> classes;
+  // What has the name of an image and is no regular file, such as a pipe or a
+  // link that leads nowhere. Sorted.
+  std::vector<std::string> special;
+  LeftOut left_out;
+};
+
+// Lists a folder as torchvision's ImageFolder does (lib/loader/source/
+// data_folder.h). Returns nothing if the folder does not exist. NotFound if a
+// class has no images; InvalidArgument if there are more than folder.classes.
+absl::StatusOr<ImageList> ListImages(const ImageFolder& folder);
+
+// Sets the labels of all images of a data set that are below 0: by the first
+// of their folders, of which `folders` is the list, if known. Returns the names
+// of the classes. Images that are in no folder keep their labels. Errors are
+// those of ListImages, and an image in no folder while others are in one.
+absl::StatusOr<std::vector<std::string>> LabelImages(
+    const ImageFolder& folder, const std::vector<std::string>& folders,
+    std::vector<ImageFile>* all);
 
 // This process's part of all files of a data set, which are in the order that
-// every process has: a sample, and of that every world_size-th file. Sets
-// labels below 0 as ImageFile has them, with the folders sorted. `names` as
-// for ListImages. `kept` gets the numbers of the files.
+// every process has: a sample, and of that every world_size-th file. Labels
+// below 0 become classes in turn. `kept` gets the numbers of the files.
 std::vector<ImageFile> ShareOf(const ImageFolder& folder,
                                const std::vector<ImageFile>& all,
-                               std::vector<std::string>* names,
                                std::vector<int64_t>* kept);
+
+// Whether the data set is tar shards: a tar file, or a folder that has tar
+// files and no images.
+bool IsShards(const std::string& path);
 
 // The tar file that `path` is, or those directly in it, sorted.
 std::vector<std::string> ShardsOf(const std::string& path);
@@ -82,6 +101,9 @@ struct LabeledImages {
   std::vector<std::string> shards;
   // In shards, paths are SHARD:MEMBER, and folders the names of shards.
   std::vector<ImageFile> files;
+  // Those of ImageList.
+  std::vector<std::string> special;
+  LeftOut left_out;
 };
 
 // The images of a labeled folder, which has a subfolder per class. Classes have
@@ -89,9 +111,9 @@ struct LabeledImages {
 // in the order of their names. Or the images of tar shards in WebDataset
 // naming, a file or all of a folder without images, whose `.cls` members are
 // numbers of classes; these must be for one process. Errors begin with the
-// place and say what to do: NotFound if there is nothing; InvalidArgument if
-// there are no images, an image has no class, or one that is none of the
-// model's.
+// place and say what to do: NotFound if there is nothing, or without `names` a
+// class has no images; InvalidArgument if there are no images, or a class is
+// none of the model's.
 absl::StatusOr<LabeledImages> ListLabeledImages(
     const ImageFolder& folder, const std::vector<std::string>& names);
 

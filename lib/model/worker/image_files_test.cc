@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "lib/machine/resources.h"
 #include "lib/tar/builder.h"
 
@@ -41,8 +42,9 @@ class ImageFilesTest : public testing::Test {
   }
 
   static std::vector<ImageFile> List(const ImageFolder& folder) {
-    std::vector<std::string> special;
-    return ListImages(folder, &special);
+    const absl::StatusOr<ImageList> list = ListImages(folder);
+    EXPECT_TRUE(list.ok()) << list.status();
+    return list->files;
   }
 
   static std::vector<int64_t> Labels(const std::vector<ImageFile>& files) {
@@ -103,9 +105,58 @@ TEST_F(ImageFilesTest, WhatIsNoRegularFileIsNamed) {
   std::filesystem::create_symlink("a.jpg", root_ / "link.jpg");
   std::filesystem::create_directory(root_ / "folder.jpg");
   ASSERT_EQ(mkfifo((root_ / "pipe.jpg").c_str(), 0600), 0);
-  std::vector<std::string> special;
-  EXPECT_EQ(ListImages(Folder(), &special).size(), 2);
-  EXPECT_THAT(special, ElementsAre(EndsWith("lost.jpg"), EndsWith("pipe.jpg")));
+  const ImageList list = *ListImages(Folder());
+  EXPECT_EQ(list.files.size(), 2);
+  EXPECT_THAT(list.special,
+              ElementsAre(EndsWith("lost.jpg"), EndsWith("pipe.jpg")));
+}
+
+// They were taken modulo the model's classes.
+TEST_F(ImageFilesTest, MoreClassesThanTheModelHasAreAnError) {
+  for (int i = 0; i < 12; ++i) Write(absl::StrCat("class", i, "/1.jpg"));
+  const auto message = [](const absl::Status& status) {
+    return std::string(status.message());
+  };
+  EXPECT_THAT(message(ListImages(Folder()).status()),
+              HasSubstr(": has 12 classes, and the model has 10; use"));
+  EXPECT_THAT(message(ListLabeledImages(Folder(), {}).status()),
+              HasSubstr(": has 12 classes, and the model has 10; use"));
+  // Such as those of a checkpoint.
+  std::vector<std::string> names;
+  for (int i = 0; i < 12; ++i) names.push_back(absl::StrCat("class", i));
+  EXPECT_THAT(message(ListLabeledImages(Folder(), names).status()),
+              HasSubstr(": has 12 classes, and the model has 10; use"));
+  std::vector<ImageFile> objects;
+  for (const std::string& name : names) objects.push_back({"1", 1, -1, name});
+  EXPECT_THAT(message(LabelImages(Folder(), {}, &objects).status()),
+              HasSubstr(": has 12 classes, and the model has 10; use"));
+}
+
+TEST_F(ImageFilesTest, ClassesAreTheFirstFoldersAlsoThroughLinks) {
+  Write("data/b/x/1.jpg");
+  Write("data/b/y/2.jpg");
+  Write("data/b/notes.txt");
+  Write("data/beside.jpg");
+  Write("far/3.webp");
+  std::filesystem::create_directory_symlink("../far", root_ / "data/a");
+  ImageFolder folder = Folder();
+  folder.path += "/data";
+  const ImageList list = *ListImages(folder);
+  EXPECT_THAT(list.classes, ElementsAre("a", "b"));
+  EXPECT_THAT(Labels(list.files), ElementsAre(0, 1, 1));
+  EXPECT_EQ(list.files[1].folder, "b/x");
+  EXPECT_THAT(list.left_out.Text(),
+              HasSubstr("ignored 2 files: 1 .txt, 1 beside the class"));
+  std::filesystem::create_directory(root_ / "data/empty");
+  EXPECT_THAT(std::string(ListImages(folder).status().message()),
+              HasSubstr("found no valid file for the classes empty;"));
+  // One that the model has may have none here.
+  EXPECT_THAT(Labels(ListLabeledImages(folder, {"empty", "a", "b"})->files),
+              ElementsAre(1, 2, 2));
+  // Objects of a store, of which one is in no folder.
+  std::vector<ImageFile> objects = {{"o/1", 1, -1, "o"}, {"2", 1, -1, ""}};
+  EXPECT_THAT(std::string(LabelImages(folder, {}, &objects).status().message()),
+              HasSubstr("2: is in no folder of a class, and others are"));
 }
 
 TEST_F(ImageFilesTest, EveryTrainingFindsTheSameCache) {
@@ -133,10 +184,7 @@ TEST_F(ImageFilesTest, EveryTrainingFindsTheSameCache) {
 TEST_F(ImageFilesTest, ALabeledFolderHasTheClassesOfTheModel) {
   Write("dog/1.jpg");
   Write("ant/1.jpg");
-  std::vector<std::string> special;
-  std::vector<std::string> names;
-  ListImages(Folder(), &special, &names);
-  EXPECT_THAT(names, ElementsAre("ant", "dog"));
+  EXPECT_THAT(ListImages(Folder())->classes, ElementsAre("ant", "dog"));
   EXPECT_THAT(Labels(ListLabeledImages(Folder(), {})->files),
               ElementsAre(0, 1));
   // A class that is missing here does not move the others.
@@ -159,10 +207,8 @@ TEST_F(ImageFilesTest, WhatIsNoLabeledFolderIsRefused) {
   Write("ant/1.jpg");
   Write("dog/1.jpg");
   EXPECT_THAT(mistake(Folder(), {"ant"}),
-              HasSubstr("not trained on a class \"dog\""));
-  ImageFolder narrow = Folder();
-  narrow.classes = 1;
-  EXPECT_THAT(mistake(narrow, {}), HasSubstr("more than the model's 1"));
+              HasSubstr("a class \"dog\" that the training does not have"));
+  std::filesystem::remove_all(root_);
   Write("1.jpg");
   EXPECT_THAT(mistake(Folder(), {}), HasSubstr("1.jpg: is in no subfolder"));
 }

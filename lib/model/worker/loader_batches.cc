@@ -42,7 +42,7 @@ constexpr int kGpuBuffers = 4;
 SkippedFiles SkippedOf(const FaultList& faults) {
   SkippedFiles skipped;
   skipped.total = faults.total();
-  for (const ItemFault& fault : faults.kept()) {
+  for (const ItemFault& fault : faults.all()) {
     skipped.first.push_back({fault.item, fault.name, fault.reason});
   }
   return skipped;

@@ -23,8 +23,6 @@ namespace {
 // Batches of the synthetic set: enough that no batch comes twice in a row, few
 // enough that the loss falls over a few hundred steps.
 constexpr int64_t kSyntheticBatches = 4;
-// The largest number of skipped files to name.
-constexpr size_t kMostListed = 20;
 
 // Lines of a checkpoint: what the data is, and the positions of the processes,
 // numbers with commas, separated by semicolons.
@@ -220,7 +218,6 @@ ImageData TrainData::ListData() {
   // Of all processes together, so the first one tells.
   if (spec_.rank == 0) {
     listed_.total = static_cast<int64_t>(data.special.size());
-    data.special.resize(std::min(data.special.size(), kMostListed));
     for (const std::string& path : data.special) {
       listed_.first.push_back({-1, path, "is no regular file"});
     }

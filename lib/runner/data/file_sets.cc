@@ -17,6 +17,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
+#include "lib/loader/source/data_folder.h"
 #include "lib/media/image_file.h"
 #include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
@@ -111,25 +112,29 @@ absl::StatusOr<FileSet> ListFolder(const std::string& folder,
         ": no such folder; name one with --dataset, or make data with "
         "--dataset=synthetic:rgb or synthetic:video"));
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                   ListFiles(absolute, "", /*recursive=*/true));
+  ASSIGN_OR_RETURN(DataFolder listing, ListDataFolder(absolute, endings));
   FileSet set;
-  std::vector<std::string> archives;
-  for (const std::string& path : paths) {
-    const std::string ending = EndingOf(path);
-    if (ending == "tar") archives.push_back(path);
+  for (const std::string& path : listing.paths) {
     if (num_items > 0 && static_cast<int64_t>(set.files.size()) == num_items) {
       break;
     }
-    if (std::find(endings.begin(), endings.end(), ending) != endings.end()) {
-      ASSIGN_OR_RETURN(const int64_t bytes, PlainFileBytes(path));
-      RETURN_IF_ERROR(CheckItemBytes(path, bytes));
-      set.files.push_back({path, bytes, {}});
+    const absl::StatusOr<int64_t> bytes = PlainFileBytes(path);
+    if (absl::IsNotFound(bytes.status())) {
+      listing.left_out.Add("link that leads nowhere", path);
+      continue;
     }
+    RETURN_IF_ERROR(bytes.status());
+    RETURN_IF_ERROR(CheckItemBytes(path, *bytes));
+    set.files.push_back({path, *bytes, {}});
   }
   set.items = static_cast<int64_t>(set.files.size());
-  if (set.files.empty() && !archives.empty()) {
-    ASSIGN_OR_RETURN(set, ShardsOf(archives));
+  set.left_out = listing.left_out.Text();
+  if (set.files.empty()) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> archives,
+                     ListFiles(absolute, ".tar", /*recursive=*/true));
+    if (!archives.empty()) {
+      ASSIGN_OR_RETURN(set, ShardsOf(archives));
+    }
   }
   if (set.items == 0 || set.items < num_items) {
     return TooFew(folder, set.items, std::max<int64_t>(num_items, 1));

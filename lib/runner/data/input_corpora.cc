@@ -2,6 +2,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/media/synthetic.h"
@@ -12,7 +13,7 @@
 namespace feedrate {
 namespace {
 
-// Only the first broken files are named.
+// So many broken files are named at once.
 constexpr size_t kSkippedNamed = 5;
 // A setting of clip jobs.
 constexpr char kClipRule[] = "clip_rule";
@@ -31,6 +32,19 @@ std::string KeyOf(const Job& job) {
                       rule == job.settings().end() ? "" : rule->second, "\n",
                       ReadsFiles(job) ? "files" : "", "\n", job.scenario(),
                       "\n", job.seed());
+}
+
+// Writes a line for each skipped file, NAME: REASON. Returns the path.
+absl::StatusOr<std::string> ListSkipped(const LoadedImages& images) {
+  ASSIGN_OR_RETURN(const std::string cache, CacheFolder());
+  const std::string path =
+      JoinPath(cache, absl::StrCat("skipped/", images.id, ".txt"));
+  std::string lines;
+  for (const SkippedFile& file : images.skipped) {
+    absl::StrAppend(&lines, file.name, ": ", file.reason, "\n");
+  }
+  RETURN_IF_ERROR(WriteFileAtomically(path, lines));
+  return path;
 }
 
 }  // namespace
@@ -75,10 +89,12 @@ void InputCorpora::WarnOfSkipped(const std::string& dataset,
     warn_(absl::StrCat(dataset, "/", images.skipped[i].name,
                        ": skipped: ", images.skipped[i].reason));
   }
-  if (images.skipped.size() > kSkippedNamed) {
-    warn_(absl::StrCat(dataset, ": skipped ",
-                       images.skipped.size() - kSkippedNamed, " more files"));
-  }
+  if (images.skipped.size() <= kSkippedNamed) return;
+  const absl::StatusOr<std::string> list = ListSkipped(images);
+  warn_(absl::StrCat(dataset, ": skipped ", images.skipped.size(), " files; ",
+                     list.ok() ? absl::StrCat("all are in ", *list)
+                               : absl::StrCat("they are not listed: ",
+                                              list.status().message())));
 }
 
 absl::StatusOr<std::unique_ptr<InputCorpora::Loaded>>

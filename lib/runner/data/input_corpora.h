@@ -61,6 +61,9 @@ class InputCorpora {
   // has fewer items than the job asks for.
   absl::StatusOr<Input> Get(const Job& job);
 
+  // Gives a warning to the user.
+  void Tell(const std::string& text) const { warn_(text); }
+
  private:
   using FormKey = std::tuple<DType, Layout, int>;
   struct Loaded {

@@ -23,6 +23,8 @@ struct FileSet {
   std::string source = "files";
   // Number of items in all files.
   int64_t items = 0;
+  // What a folder has besides them, for a warning. May be empty.
+  std::string left_out;
 };
 
 using FileProgress = std::function<void(int64_t done, int64_t total)>;

@@ -105,6 +105,9 @@ class StoreData final : public RemoteData {
     ASSIGN_OR_RETURN(set.files, StoreItems(objects_, endings, num_items,
                                            store_.store.get()));
     set.items = static_cast<int64_t>(set.files.size());
+    if (num_items == 0) {
+      set.left_out = ObjectsLeftOut(objects_, set.files).Text();
+    }
     return set;
   }
 

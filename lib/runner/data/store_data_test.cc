@@ -17,6 +17,7 @@
 #include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/loader/source/container_source.h"
+#include "lib/loader/source/data_folder.h"
 #include "lib/loader/source/source.h"
 #include "lib/media/image_file.h"
 #include "lib/media/synthetic.h"
@@ -33,6 +34,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAreArray;
 
 class StoreDataTest : public ::testing::Test {
  protected:
@@ -76,6 +78,7 @@ TEST_F(StoreDataTest, ObjectsAreItemsByName) {
   EXPECT_EQ(set->files[0].path, "a/x y.jpg");
   EXPECT_EQ(set->files[1].bytes, 2);
   EXPECT_EQ(*data->Read(set->files[2]), "ddd");
+  EXPECT_EQ(set->left_out, "ignored 1 file: 1 .txt; the first is c.txt");
   EXPECT_EQ(data->Objects(endings_, 2)->items, 2);
   EXPECT_THAT(std::string(data->Objects(endings_, 4).status().message()),
               HasSubstr("has 3 usable objects, not 4"));
@@ -232,6 +235,34 @@ TEST_F(StoreDataTest, NothingOfUseIsSaidSo) {
   Write("far/readme.txt", "x");
   EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
               HasSubstr("has 1 objects, but no images"));
+}
+
+TEST_F(StoreDataTest, AFolderSaysWhatItHasBesidesItems) {
+  Write("far/a.jpg", "a");
+  Write("real/b.jpg", "b");
+  Write("far/c.tif", "c");
+  const std::string far = JoinPath(folder_, "far");
+  std::filesystem::create_directory_symlink("../real", far + "/linked");
+  std::filesystem::create_symlink("nowhere", far + "/z.jpg");
+  const auto set = ListFolder(far, endings_, 0);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->items, 2);
+  EXPECT_THAT(
+      set->left_out,
+      HasSubstr("ignored 2 files: 1 .tif, 1 link that leads nowhere; the"));
+  EXPECT_THAT(set->left_out, EndsWith("/far/c.tif"));
+}
+
+// The policy names what the native loaders read.
+TEST(EndingsTest, ThoseOfThePolicyAreThoseOfTheLoaders) {
+  const Catalogue catalogue = *Catalogue::Load("configs");
+  std::vector<std::string> endings;
+  const auto& images = catalogue.FindMedia("image")->extensions();
+  endings.assign(images.begin(), images.end());
+  for (const auto& ending : catalogue.policy().loader().array_extensions()) {
+    endings.push_back(ending);
+  }
+  EXPECT_THAT(endings, UnorderedElementsAreArray(ItemNameEndings()));
 }
 
 TEST_F(StoreDataTest, OnlyPlainFilesAreData) {

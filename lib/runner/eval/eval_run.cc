@@ -158,6 +158,10 @@ absl::Status EvaluateImages(const EvalRunOptions& options,
         labeled.status().code(),
         absl::StrCat("--dataset: ", labeled.status().message()));
   }
+  const std::string ignored = labeled->left_out.Text();
+  if (!ignored.empty() && options.warn != nullptr) {
+    options.warn(absl::StrCat("--dataset: ", options.dataset, ": ", ignored));
+  }
   ASSIGN_OR_RETURN(TrainCommand command, CommandOf(options, configs));
   command.argv.push_back(absl::StrCat("dataset=", options.dataset));
   command.argv.push_back(absl::StrCat("workers=", options.workers));

@@ -223,6 +223,9 @@ absl::StatusOr<const LoaderInputs::Loaded*> LoaderInputs::Load(const Job& job) {
   if (known != nullptr) return known.get();
   auto loaded = std::make_unique<Loaded>();
   ASSIGN_OR_RETURN(loaded->files, Files(job, kind));
+  if (!loaded->files.left_out.empty()) {
+    corpora_->Tell(absl::StrCat(job.dataset(), ": ", loaded->files.left_out));
+  }
   loaded->opened = loaded->files;
   loaded->remote = remote_;
   if (ContainerOf(job) == kHttp) {

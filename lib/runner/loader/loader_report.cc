@@ -142,8 +142,8 @@ std::string UtilisationText(const Row& row) {
 std::string FaultsText(const Row& row) {
   const LoaderStats& loader = row.loader();
   if (loader.errors_total() == 0) return "";
-  std::string text =
-      absl::StrCat(NameOf(row), ": left out ", loader.errors_total(), " items");
+  std::string text = absl::StrCat(NameOf(row), ": left out ",
+                                  Counted(loader.errors_total(), "item", "s"));
   if (!loader.errors().empty()) {
     const LoaderFault& first = loader.errors(0);
     absl::StrAppend(&text, "; the first: ",

@@ -7,7 +7,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -60,6 +62,24 @@ EpochReply Sum(const std::vector<EpochReply>& epochs) {
     stage.set_queue_fill(stage.queue_fill() / epochs.size());
   }
   return sum;
+}
+
+// A file that cannot be used in one epoch cannot be used in the next either: it
+// counts once.
+void SetErrors(const std::vector<EpochReply>& epochs, LoaderStats* loader) {
+  std::set<std::pair<int64_t, std::string>> seen;
+  int64_t most = 0;
+  loader->clear_errors();
+  for (const EpochReply& epoch : epochs) {
+    most = std::max(most, epoch.errors_total());
+    for (const LoaderError& error : epoch.errors()) {
+      if (!seen.emplace(error.item(), error.path()).second) continue;
+      if (loader->errors_size() == kMaxNamedErrors) continue;
+      AddSameFields(error, loader->add_errors());
+    }
+  }
+  // Beyond what they name, replies have numbers only.
+  loader->set_errors_total(std::max(most, static_cast<int64_t>(seen.size())));
 }
 
 // Skips the first batch of each epoch, which any loader has to wait for.
@@ -170,9 +190,7 @@ void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
   loader->set_startup_s(sum.startup_s() / count);
   loader->set_first_batch_s(sum.first_batch_s() / count);
   loader->set_teardown_s(sum.teardown_s() / count);
-  while (loader->errors_size() > kMaxNamedErrors) {
-    loader->mutable_errors()->RemoveLast();
-  }
+  SetErrors(epochs, loader);
   SetPrefetch(epochs, loader);
   if (sum.gpu_reserved_bytes() > 0) {
     GpuMemory* const memory = row->mutable_gpu_memory();

@@ -72,7 +72,7 @@ TEST(LoaderRowTest, EpochsAddUp) {
   second.set_elapsed_s(3);
   second.set_startup_s(1.5);
   second.set_errors_total(30);
-  for (int i = 0; i < 20; ++i) second.add_errors()->set_path("a.jpg");
+  second.add_errors()->set_path("a.jpg");
   EpochReply first = second;
   first.set_elapsed_s(2);
   first.set_startup_s(0.5);
@@ -86,8 +86,8 @@ TEST(LoaderRowTest, EpochsAddUp) {
   EXPECT_EQ(row.loader().epochs(), 2);
   EXPECT_EQ(row.loader().startup_s(), 1) << "a mean";
   EXPECT_EQ(row.loader().cpu_s(), 6) << "a sum";
-  EXPECT_EQ(row.loader().errors_total(), 60);
-  EXPECT_EQ(row.loader().errors_size(), 20);
+  EXPECT_EQ(row.loader().errors_total(), 30) << "the same ones";
+  EXPECT_EQ(row.loader().errors_size(), 1);
   ASSERT_EQ(row.loader().stages_size(), 1);
   EXPECT_EQ(row.loader().stages(0).busy_s(), 2);
   EXPECT_EQ(row.loader().stages(0).queue_fill(), 0.5);

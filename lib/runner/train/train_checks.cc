@@ -10,6 +10,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/loader/source/data_folder.h"
 #include "lib/machine/gpu.h"
 #include "lib/model/worker/image_files.h"
 #include "lib/planning/subjects.h"
@@ -67,6 +68,7 @@ absl::Status TrainChecks::Check(const Catalogue& catalogue, const Job& job,
         "it out");
   }
   RETURN_IF_ERROR(CheckResume(settings));
+  RETURN_IF_ERROR(CheckClasses(job, settings));
   return CheckValidation(job, settings);
 }
 
@@ -124,10 +126,8 @@ absl::Status TrainChecks::FindRecipe(const Catalogue& catalogue,
 absl::Status TrainChecks::CheckData(const std::string& place,
                                     const std::string& loader) {
   const bool is_remote = IsRemoteDataset(place);
-  std::vector<std::string> special;
-  const bool is_shards = !is_remote && loader != kMixtureLoader &&
-                         !ShardsOf(place).empty() &&
-                         ListImages({.path = place}, &special).empty();
+  const bool is_shards =
+      !is_remote && loader != kMixtureLoader && IsShards(place);
   if (!Streams(loader) && (is_remote || is_shards)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--loader=", loader, ": reads a folder of files, and ",
@@ -153,7 +153,7 @@ absl::Status TrainChecks::CheckStore(const std::string& url) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RemoteData> store,
                    options_.run.open_remote(url, [](const std::string&) {}));
   RETURN_IF_ERROR(
-      store->Objects({"jpg", "jpeg", "png", "npy"}, /*num_items=*/0).status());
+      store->Objects(ItemNameEndings(), /*num_items=*/0).status());
   stores_[url] = store->Fields();
   return absl::OkStatus();
 }
@@ -194,7 +194,7 @@ absl::Status TrainChecks::CheckResume(const TrainSettings& settings) {
   if (options_.resume_from.empty()) return absl::OkStatus();
   const auto meta = CheckpointMeta(
       options_.resume_from,
-      [this](const std::string& text) { checkpoint_warning_ = text; });
+      [this](const std::string& text) { warnings_.insert(text); });
   if (!meta.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--resume_from: ", meta.status().message()));
@@ -206,6 +206,33 @@ absl::Status TrainChecks::CheckResume(const TrainSettings& settings) {
                    model, "; train it with --model=", model));
 }
 
+absl::Status TrainChecks::CheckClasses(const Job& job,
+                                       const TrainSettings& settings) {
+  if (settings.loader.empty() || settings.loader == kMixtureLoader) {
+    return absl::OkStatus();
+  }
+  ImageFolder folder;
+  folder.path = folders_.at(job.dataset());
+  folder.classes = settings.model.classes;
+  if (!IsFolder(folder.path) || IsShards(folder.path)) return absl::OkStatus();
+  const absl::StatusOr<ImageList> list = ListImages(folder);
+  if (!list.ok()) {
+    return absl::Status(list.status().code(),
+                        absl::StrCat("--dataset: ", list.status().message()));
+  }
+  const std::string ignored = list->left_out.Text();
+  if (!ignored.empty()) {
+    warnings_.insert(absl::StrCat(folder.path, ": ", ignored));
+  }
+  if (list->classes.empty() && !list->files.empty()) {
+    warnings_.insert(absl::StrCat(
+        folder.path,
+        ": has no folders of classes; its images get classes in turn"));
+  }
+  classes_[folder.path] = list->classes;
+  return absl::OkStatus();
+}
+
 absl::Status TrainChecks::CheckValidation(const Job& job,
                                           const TrainSettings& settings) const {
   if (options_.validate_every == 0) return absl::OkStatus();
@@ -214,18 +241,19 @@ absl::Status TrainChecks::CheckValidation(const Job& job,
         "--validate_every: the model must be trained on labeled images; add "
         "--scope=e2e and --dataset, or leave it out");
   }
-  ImageFolder folder;
-  folder.path = folders_.at(job.dataset());
-  folder.classes = settings.model.classes;
-  std::vector<std::string> special;
-  std::vector<std::string> classes;
   // The training lists stores and shards, and finds their classes.
-  const bool is_folder = !ListImages(folder, &special, &classes).empty();
-  if (is_folder && classes.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--validate_every: ", folder.path,
-                     ": has no classes; it needs a subfolder per class"));
+  std::vector<std::string> classes;
+  const auto listed = classes_.find(folders_.at(job.dataset()));
+  if (listed != classes_.end()) {
+    classes = listed->second;
+    if (classes.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--validate_every: ", listed->first,
+                       ": has no classes; it needs a subfolder per class"));
+    }
   }
+  ImageFolder folder;
+  folder.classes = settings.model.classes;
   folder.path = options_.validation_dataset;
   const absl::Status status = ListLabeledImages(folder, classes).status();
   return absl::Status(status.code(),

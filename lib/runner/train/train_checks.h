@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,10 +55,8 @@ class TrainChecks {
     const auto found = recipes_.find({settings.augment, settings.loader});
     return found == recipes_.end() ? std::vector<std::string>() : found->second;
   }
-  // What to say about the checkpoint to continue from, once. Empty: nothing.
-  std::string TakeCheckpointWarning() {
-    return std::exchange(checkpoint_warning_, "");
-  }
+  // What to say about the checkpoint to continue from and the data, once.
+  std::set<std::string> TakeWarnings() { return std::exchange(warnings_, {}); }
 
  private:
   absl::Status FindPrograms(const WorkerPlaces& places, const Job& job,
@@ -72,6 +71,8 @@ class TrainChecks {
   absl::Status CheckSubject(const Catalogue& catalogue, const Job& job) const;
   absl::Status CheckDevice(const Job& job) const;
   absl::Status CheckResume(const TrainSettings& settings);
+  // Whether the classes of a local folder are those of the model.
+  absl::Status CheckClasses(const Job& job, const TrainSettings& settings);
   absl::Status CheckValidation(const Job& job,
                                const TrainSettings& settings) const;
 
@@ -79,12 +80,14 @@ class TrainChecks {
   const std::map<std::string, std::string> folders_;
   const std::string python_;
   std::map<std::string, std::map<std::string, std::string>> stores_;
+  // Classes of local folders by path.
+  std::map<std::string, std::vector<std::string>> classes_;
   std::map<std::string, WorkerCommand> commands_;
   std::map<std::string, WorkerCommand> feeders_;
   // By augmentation and loader.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>>
       recipes_;
-  std::string checkpoint_warning_;
+  std::set<std::string> warnings_;
 };
 
 // InvalidArgument names the flag. Makes the folder of traces.

@@ -19,6 +19,7 @@
 #include "lib/records/json.h"
 #include "lib/runner/core/measured_process.h"
 #include "lib/stats/quantiles.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
@@ -223,11 +224,9 @@ void SetEnergy(const std::vector<TrainReply>& results, Row* row) {
 
 // The value of Train.sharing.
 constexpr char kOneOrder[] = "one_order";
-// The largest number of skipped files that a row names.
-constexpr int kMostSkipped = 20;
 
 void AddSkipped(const SkippedItem& file, Train* train) {
-  if (train->skipped_size() >= kMostSkipped) return;
+  if (train->skipped_size() >= kMaxNamedErrors) return;
   LoaderFault* const fault = train->add_skipped();
   AddSameFields(file, fault);
   if (!file.has_item()) fault->set_item(-1);

@@ -256,8 +256,7 @@ class TrainMode : public JobMode {
 
   absl::Status Train(const RunContext& context, const Job& job, Row* row) {
     ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
-    if (const std::string warning = checks_.TakeCheckpointWarning();
-        !warning.empty()) {
+    for (const std::string& warning : checks_.TakeWarnings()) {
       context.warn(warning);
     }
     TrainCommand command = CommandOf(context, job, settings);

@@ -25,7 +25,8 @@ import time
 import item_ids
 import numpy as np
 
-_NAMED_ERRORS = 20
+# kMaxNamedErrors of lib/worker/loader_message.h.
+_NAMED_ERRORS = 1000
 STAGES = ("read", "decode", "augment", "collate", "copy")
 # After the stages: between two batches of a worker.
 _IDLE = len(STAGES)

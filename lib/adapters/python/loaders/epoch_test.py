@@ -94,10 +94,10 @@ class EpochTest(unittest.TestCase):
         self.assertEqual(loader.calls[-1], "stop")
 
     def test_errors_are_counted_and_the_first_named(self):
-        errors = [{"item": i, "path": "p", "reason": "r"} for i in range(30)]
+        errors = [{"item": i, "path": "p", "reason": "r"} for i in range(1500)]
         _, reply = run([Batch(0, 0, errors), Batch(2, 8, [])])
-        self.assertEqual(reply["errors"], errors[:20])
-        self.assertEqual(reply["errors_total"], 30)
+        self.assertEqual(reply["errors"], errors[:1000])
+        self.assertEqual(reply["errors_total"], 1500)
         self.assertEqual((reply["items"], reply["batches"]), (2, 1))
 
     def test_a_failure_stops_the_loader(self):

@@ -17,7 +17,8 @@ import time
 
 METADATA = ("none", "dataset_only", "full")
 ON_ERROR = ("skip", "fail")
-_NAMED_ERRORS = 20
+# kMaxNamedErrors of lib/worker/loader_message.h.
+_NAMED_ERRORS = 1000
 _AT_LEAST = {
     "batch_size": 1,
     "read_interleave": 1,

@@ -19,7 +19,7 @@ import clips
 import numpy as np
 from corpus import Corpus
 
-EXTENSIONS = ("jpg", "jpeg", "png", "webp", "bmp", "npy")
+EXTENSIONS = ("jpg", "jpeg", "png", "webp", "bmp", "pgm", "ppm", "npy")
 # Enough for the headers that cameras write before the size.
 _HEAD_BYTES = 1 << 18
 # Start of frame, all kinds; not DHT (C4), JPG (C8) and DAC (CC).
