@@ -282,13 +282,14 @@ class ExampleTest(cases.Case):
 
 class PageTest(cases.Case):
     def test_the_code_of_the_page_runs(self):
-        """docs/python_loader.md, in a folder with train/."""
+        """docs/python_loader.md, in a folder with train/ and val/."""
         from PIL import Image
 
         for i, pixels in enumerate(cases.noisy(40, height=230, width=240)):
             path = self.folder / "train" / ("dog", "cat")[i % 2] / f"{i}.jpg"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(pixels).save(path)
+        (self.folder / "val").symlink_to("train")
         page = (cases.ROOT / "docs/python_loader.md").read_text()
         blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, re.MULTILINE)
         code = [
@@ -297,7 +298,7 @@ class PageTest(cases.Case):
             # gpu_test.py has the loop on a GPU.
             if "feedrate.Loader" in block and '"cuda"' not in block
         ]
-        self.assertEqual(len(code), 4)
+        self.assertEqual(len(code), 5)
         names = {}
         with contextlib.chdir(self.folder):
             for block in code:
