@@ -60,8 +60,8 @@ int feedrate_names(int64_t loader, char* names, int64_t* bytes);
 // Writes the label of each item; -1 for those without. Nothing without the
 // setting needs_labels.
 int feedrate_labels(int64_t loader, int64_t* labels);
-// The same as feedrate_names for the classes that labels are numbers of; none if
-// they are no folders.
+// The same as feedrate_names for the classes that labels are numbers of; none
+// if they are no folders.
 int feedrate_classes(int64_t loader, char* names, int64_t* bytes);
 // What is not among the items, such as "ignored 2 files: 2 .tif", or empty.
 // Valid until the thread's next call.
@@ -105,9 +105,9 @@ void* feedrate_dlpack(const void* keep, void* stream);
 // Destructor of a PyCapsule with a DLManagedTensor that nobody has taken.
 void feedrate_drop_capsule(void* capsule);
 
-// Number of items that could not be used since feedrate_open, and in the current
-// epoch. `text` gets a line for each, NAME tab REASON, those of the epoch first,
-// valid until the thread's next call.
+// Number of items that could not be used since feedrate_open, and in the
+// current epoch. `text` gets a line for each, NAME tab REASON, those of the
+// epoch first, valid until the thread's next call.
 int feedrate_faults(int64_t loader, int64_t* items, int64_t* in_epoch,
                     const char** text);
 }

@@ -1,0 +1,116 @@
+"""feedrate.Loader: folders as torchvision reads them, and unusable files."""
+
+import pathlib
+import tarfile
+import unittest
+import warnings
+
+import cases  # Puts feedrate on the path.
+
+
+class ClassesTest(cases.Case):
+    def setUp(self):
+        super().setUp()
+        self.images = self.folder / "images"
+        for i in range(30):
+            cases.write(
+                self.images / f"c{i % 3}" / f"{i:02}.npy", cases.image(i)
+            )
+
+    def test_folders_are_those_of_imagefolder(self):
+        """torch_test.py compares with torchvision, where it is installed."""
+        root = cases.write_tree(self.folder)
+        with self.assertWarnsRegex(
+            RuntimeWarning,
+            "tree: ignored 4 files: 2 .txt, 1 beside the class folders, 1"
+            " without an ending; the first is .*LICENSE",
+        ):
+            loader = self.loader(root)
+        self.assertEqual(loader.classes, ["a b", "a-b", "b", "c"])
+        self.assertEqual(
+            loader.class_to_idx, {"a b": 0, "a-b": 1, "b": 2, "c": 3}
+        )
+        self.assertEqual(sorted(loader.labels), [0, 1, 1, 2, 2, 2, 2, 3])
+        self.assertEqual(sum(len(images) for images, _ in loader), 8)
+        self.assertEqual(loader.skipped, 0)
+        (root / "aa/empty").mkdir(parents=True)
+        with self.assertRaisesRegex(
+            FileNotFoundError, "found no valid file for the classes aa;"
+        ):
+            self.loader(root)
+        # Where labels do not come from folders, all images are items.
+        self.assertEqual(self.loader(root, labels=range(9)).size, 9)
+
+    def test_a_validation_split_has_the_classes_of_the_training(self):
+        train = self.loader(self.images)
+        split = self.folder / "split"
+        cases.write(split / "c2/7.npy", cases.image(7))
+        (split / "c1").mkdir()
+        loader = self.loader(split, labels=train.classes)
+        self.assertEqual(loader.classes, ["c0", "c1", "c2"])
+        self.assertEqual(list(loader.labels), [2])
+        with self.assertRaisesRegex(FileNotFoundError, "classes c1;"):
+            self.loader(split)
+        cases.write(split / "c9/7.npy", cases.image(7))
+        with self.assertRaisesRegex(ValueError, 'a class "c9" that the train'):
+            self.loader(split, labels=train.classes)
+        with self.assertRaisesRegex(ValueError, "no item is in the folder"):
+            self.loader(self.array(), labels=train.classes)
+
+    def test_shards_and_stores_have_classes_too(self):
+        shards = self.folder / "shards"
+        shards.mkdir()
+        with tarfile.open(shards / "a.tar", "w") as tar:
+            tar.add(self.images, "")
+        for source in (shards, f"file://{self.images}"):
+            loader = self.loader(source)
+            self.assertEqual(
+                sorted(zip(self.numbers(loader), loader.labels, strict=True)),
+                [(i, i % 3) for i in range(30)],
+            )
+            self.assertEqual(loader.class_to_idx, {"c0": 0, "c1": 1, "c2": 2})
+        cases.write(self.images / "beside.npy", cases.image(31))
+        with self.assertWarnsRegex(
+            RuntimeWarning, "1 of 31 items have no label, .*beside.npy"
+        ):
+            self.loader(f"file://{self.images}")
+
+
+class SkippedTest(cases.Case):
+    def test_all_skipped_files_are_named(self):
+        cases.write(self.folder / "04.npy", cases.image(4))
+        (self.folder / "05.npy").write_bytes(b"no array")
+        for i in range(100, 160):
+            (self.folder / f"{i}.npy").write_bytes(b"no array")
+        (self.folder / "200.npy").symlink_to(self.folder / "nowhere")
+        for i in range(300, 310):
+            cases.write(self.folder / f"{i}.npy", cases.image(i))
+        loader = self.loader(self.folder, shuffle=True)
+        with self.assertWarnsRegex(RuntimeWarning, "62 images could not be"):
+            self.numbers(loader)
+        names = [pathlib.Path(name).stem for name in loader.skipped_files]
+        self.assertEqual(
+            sorted(names), ["05", *map(str, range(100, 160)), "200"]
+        )
+        self.assertIn(
+            "No such file", loader.skipped_files[f"{self.folder}/200.npy"]
+        )
+
+    def test_a_cut_jpeg_is_skipped_whatever_the_crop(self):
+        """It was delivered in epochs whose crop was above the cut."""
+        folder = self.folder / "jpegs"
+        cases.write_jpegs(folder, 8, classes=1)
+        whole = folder / "class0/001.jpg"
+        cut = folder / "class0/zzz.jpg"
+        cut.write_bytes(whole.read_bytes()[: whole.stat().st_size * 9 // 10])
+        loader = self.loader(folder, return_index=True)
+        warnings.simplefilter("ignore")
+        self.addCleanup(warnings.resetwarnings)
+        for _ in range(10):
+            found = [i for _, _, items in loader for i in items]
+            self.assertNotIn(8, found)
+        self.assertEqual(list(loader.skipped_files), [str(cut)])
+
+
+if __name__ == "__main__":
+    unittest.main()
