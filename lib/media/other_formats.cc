@@ -131,9 +131,9 @@ absl::Status ReadColors(View bytes, uint32_t header, uint32_t compression,
       return absl::OutOfRangeError("BMP: the file is cut off");
     }
     for (int c = 0; c < 3; ++c) {
-      bmp->masks[c] = has_masks
-                          ? Read32(bytes, kFileHeader + kInfoHeader + 4 * c)
-                          : usual[bmp->bits / 32][c];
+      bmp->masks[c] =
+          has_masks ? Read32(bytes, kFileHeader + kInfoHeader + size_t{4} * c)
+                    : usual[bmp->bits / 32][c];
       if (!IsKnownMask(bmp->masks[c], bmp->bits)) {
         return BadBmp("its colors have unusual bits");
       }
@@ -219,12 +219,13 @@ bool ReadPaletteRow(View bytes, const BmpHeader& bmp, const uint8_t* row,
 void ReadColorRow(const BmpHeader& bmp, const uint8_t* row, uint8_t* rgb) {
   for (int x = 0; x < bmp.info.width; ++x, rgb += 3) {
     if (bmp.bits == 24) {
-      std::reverse_copy(row + 3 * x, row + 3 * x + 3, rgb);
+      std::reverse_copy(row, row + 3, rgb);
+      row += 3;
       continue;
     }
     uint32_t pixel = 0;
-    for (int i = 0; i < bmp.bits / 8; ++i) {
-      pixel |= uint32_t{row[x * (bmp.bits / 8) + i]} << (8 * i);
+    for (int shift = 0; shift < bmp.bits; shift += 8) {
+      pixel |= uint32_t{*row++} << shift;
     }
     for (int c = 0; c < 3; ++c) rgb[c] = FieldOf(pixel, bmp.masks[c]);
   }

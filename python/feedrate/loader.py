@@ -34,10 +34,10 @@ class Loader:
 
     Args:
       source: a folder of images (.jpg, .jpeg, .png, .webp, .bmp, .pgm, .ppm,
-        .npy; with subfolders and links) or of tar shards; the path of a shard, with lists as in
-        ``train-{000..099}.tar``; a list of image files or of shards; an address
-        ``s3://``, ``gs://``, ``http(s)://`` or ``file://``; or an array of
-        uint8 (N, H, W, C).
+        .npy; with subfolders and links) or of tar shards; the path of a shard,
+        with lists as in ``train-{000..099}.tar``; a list of image files or of
+        shards; an address ``s3://``, ``gs://``, ``http(s)://`` or ``file://``;
+        or an array of uint8 (N, H, W, C).
       batch_size: images per batch and rank.
       crop: height and width of the crop, one number or ``(height, width)``.
         Smaller images are padded with zeros.

@@ -519,6 +519,33 @@ TEST_F(InputCorporaTest, TooFewImagesAreTheCallersMistake) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("--num_items=3"));
 }
 
+TEST_F(InputCorporaTest, AllSkippedFilesAreListed) {
+  std::string folder = testing::TempDir() + "/skipped.XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  ASSERT_EQ(setenv("XDG_CACHE_HOME", JoinPath(folder, "cache").c_str(), 1), 0);
+  const std::string images = JoinPath(folder, "images");
+  for (int i = 0; i < 7; ++i) {
+    ASSERT_TRUE(
+        WriteFileAtomically(absl::StrCat(images, "/", i, ".txt"), "x").ok());
+  }
+  ASSERT_TRUE(
+      WriteFileAtomically(JoinPath(images, "z.jpg"), SyntheticJpeg(1, 0)).ok());
+  std::vector<std::string> said;
+  InputCorpora corpora(*catalogue_, images, nullptr,
+                       [&](const std::string& text) { said.push_back(text); });
+  Job job = MakeJob("opencv");
+  job.set_num_items(1);
+  ASSERT_TRUE(corpora.Get(job).ok());
+  ASSERT_EQ(said.size(), 6);
+  EXPECT_THAT(said[4], HasSubstr("images/4.txt: skipped: "));
+  EXPECT_THAT(said[5], HasSubstr(": skipped 7 files; all are in "));
+  const std::string list = *ReadFile(said[5].substr(said[5].rfind(' ') + 1));
+  EXPECT_THAT(list, HasSubstr("0.txt: is of an unknown format"));
+  EXPECT_THAT(list, HasSubstr("6.txt: is of an unknown format"));
+  unsetenv("XDG_CACHE_HOME");
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(InputCorporaTest, AnIdIsNoPath) {
   Job job = MakeJob("opencv");
   job.set_dataset("val");

@@ -152,8 +152,7 @@ absl::Status TrainChecks::CheckStore(const std::string& url) {
   if (stores_.count(url) > 0) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::unique_ptr<RemoteData> store,
                    options_.run.open_remote(url, [](const std::string&) {}));
-  RETURN_IF_ERROR(
-      store->Objects(ItemNameEndings(), /*num_items=*/0).status());
+  RETURN_IF_ERROR(store->Objects(ItemNameEndings(), /*num_items=*/0).status());
   stores_[url] = store->Fields();
   return absl::OkStatus();
 }
