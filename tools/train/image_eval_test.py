@@ -251,7 +251,10 @@ class ImageEvalTest(unittest.TestCase):
         for flags, words in (
             ([every], "use both or neither"),
             ([good], "use both or neither"),
-            ([every, f"--validation-dataset={flat}"], "is in no subfolder"),
+            (
+                [every, f"--validation-dataset={flat}"],
+                "no item is in the folder",
+            ),
             ([every, good, f"--dataset={flat}"], "has no classes"),
         ):
             _, err = self.validated(*flags, code=1)
@@ -265,8 +268,8 @@ class ImageEvalTest(unittest.TestCase):
         more = labeled_images(self.folder / "more", 1, {"pink": (255, 0, 255)})
         for images, flags, words in (
             ("/none", [], "/none: no such folder"),
-            (flat, [], "flat/1.png: is in no subfolder"),
-            (more, [], 'not trained on a class "pink"'),
+            (flat, [], "flat: no item is in the folder of a class"),
+            (more, [], 'a class "pink" that the training does not have'),
             (self.images, ["--shard=x"], "--shard: is for language models"),
             (self.images, ["--workers=0"], "--workers must be from 1"),
         ):
