@@ -6,6 +6,7 @@
 dev/checks/torch_model_test.sh runs it.
 """
 
+import hashlib
 import json
 import pathlib
 import shutil
@@ -103,7 +104,7 @@ class EvalTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def test_two_runs_agree_and_damaged_weights_do_not(self):
+    def test_two_runs_agree_and_worse_weights_do_not(self):
         expected = ROOT / "testdata/eval/expected.json"
         good = self.folder / "good.json"
         bad = self.folder / "bad.json"
@@ -127,7 +128,7 @@ class EvalTest(unittest.TestCase):
 
         _, err = run(
             "eval",
-            f"--checkpoint={self.damage()}",
+            f"--checkpoint={self.worsen()}",
             f"--expect={expected}",
             f"--eval-json={bad}",
             code=3,
@@ -181,14 +182,23 @@ class EvalTest(unittest.TestCase):
         self.assertIn("the test", next(updates).read_text())
         for name in ("env.json", "metrics.json", "eval.json"):
             json.loads((self.folder / "gate" / name).read_text())
-        verdict = self.gate(3, CHECKPOINT=str(self.damage()))
+        verdict = self.gate(3, CHECKPOINT=str(self.worsen()))
         self.assertIn("perplexity", verdict)
 
-    def test_a_checkpoint_that_is_cut_short(self):
-        short = self.folder / "short.ckpt"
-        short.write_bytes(CHECKPOINT.read_bytes()[:-100])
-        _, err = run("eval", f"--checkpoint={short}", code=2)
-        self.assertIn("cut short", err)
+    def test_a_damaged_checkpoint_is_refused(self):
+        whole = CHECKPOINT.read_bytes()
+        flipped = bytearray(whole)
+        flipped[len(flipped) // 2] ^= 1
+        damaged = self.folder / "damaged.ckpt"
+        for content in (whole[:-100], flipped):
+            damaged.write_bytes(content)
+            _, err = run("eval", f"--checkpoint={damaged}", code=1)
+            self.assertIn(f"{damaged}: is damaged", err)
+        # One of an older version cannot tell.
+        rest = bytes(flipped).split(b"\n", 2)[2]
+        damaged.write_bytes(b"feedrate_checkpoint 1\n" + rest)
+        _, err = run("eval", f"--checkpoint={damaged}")
+        self.assertIn(f"{damaged}: has no checksum", err)
 
     def test_wrong_files_are_named(self):
         text = self.folder / "text.ckpt"
@@ -200,14 +210,16 @@ class EvalTest(unittest.TestCase):
         )
         self.assertIn("/none", err)
 
-    def damage(self):
+    def worsen(self):
         """A checkpoint with some weights of the middle set to large values,
-        0x3F3F3F3F, wherever in the file they begin."""
-        content = bytearray(CHECKPOINT.read_bytes())
+        0x3F3F3F3F, wherever in the file they begin. Its checksum is right."""
+        first, _, rest = CHECKPOINT.read_bytes().split(b"\n", 2)
+        content = bytearray(rest)
         middle = len(content) // 2
         content[middle : middle + 40000] = b"\x3f" * 40000
-        path = self.folder / "damaged.ckpt"
-        path.write_bytes(content)
+        path = self.folder / "worse.ckpt"
+        digest = hashlib.sha256(content).hexdigest().encode()
+        path.write_bytes(b"\n".join([first, b"sha256 " + digest, content]))
         return path
 
 
