@@ -96,6 +96,7 @@ absl::Status ClipWalk::Read(const std::vector<int64_t>& frames,
 
 bool ClipWalk::Wants(int64_t pts) {
   number_ = packets_->ordered() ? pts : counted_++;
+  arrived_.push_back(number_);
   return IsWanted(number_);
 }
 
@@ -120,21 +121,42 @@ absl::Status ClipWalk::Take(const DecodedFrame& frame) {
   return absl::OkStatus();
 }
 
+absl::Status ClipWalk::CheckArrived(const std::vector<int64_t>& due) {
+  std::sort(arrived_.begin(), arrived_.end());
+  for (const int64_t number : due) {
+    if (!std::binary_search(arrived_.begin(), arrived_.end(), number)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("frame ", number,
+                       " is damaged: it cannot be decoded, "
+                       "and others may need it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ClipWalk::Decode(const Segment& segment) {
+  RETURN_IF_ERROR(decoder_->Begin(packets_->EntryOf(segment.first)));
+  arrived_.clear();
+  std::vector<int64_t> due;
   for (int64_t i = segment.first; i <= segment.last; ++i) {
+    if (packets_->Leads(i, segment.first)) continue;
     ASSIGN_OR_RETURN(const AVPacket* const packet, packets_->Get(i));
     RETURN_IF_ERROR(decoder_->Send(*packet, IsWanted(packet->pts), this));
+    if (packets_->IsReference(i) && packets_->FrameOf(i) >= 0) {
+      due.push_back(packets_->FrameOf(i));
+    }
   }
   // The decoder holds frames back until it has seen what comes between them.
   // All wanted frames are in it now, so drain it.
-  return decoder_->Drain(this);
+  RETURN_IF_ERROR(decoder_->Drain(this));
+  return CheckArrived(due);
 }
 
-absl::Status ClipWalk::ReadOrdered() {
+std::vector<ClipWalk::Segment> ClipWalk::SegmentsOf(bool open_too) const {
   std::vector<Segment> segments;
   for (const int64_t number : wanted_) {
     const int64_t packet = packets_->PacketOf(number);
-    const int64_t key = packets_->KeyBefore(packet);
+    const int64_t key = packets_->KeyBefore(packet, open_too);
     if (segments.empty() || key > segments.back().last) {
       segments.push_back({key, packet});
     } else {
@@ -142,12 +164,31 @@ absl::Status ClipWalk::ReadOrdered() {
       segments.back().last = std::max(segments.back().last, packet);
     }
   }
-  for (const Segment& segment : segments) RETURN_IF_ERROR(Decode(segment));
+  return segments;
+}
+
+absl::Status ClipWalk::ReadOrdered() {
+  bool has_open = false;
+  absl::Status read;
+  for (const Segment& segment : SegmentsOf(decoder_->TakesOpenEntries())) {
+    has_open |= packets_->EntryOf(segment.first) == EntryKind::kOpen;
+    read = Decode(segment);
+    if (!read.ok()) break;
+  }
+  if (read.ok() || !has_open) return read;
+  // The stream may not keep what it promises at its open entries.
+  missing_ = static_cast<int64_t>(wanted_.size());
+  got_.assign(wanted_.size(), false);
+  RETURN_IF_ERROR(decoder_->Drain(nullptr));
+  for (const Segment& segment : SegmentsOf(/*open_too=*/false)) {
+    RETURN_IF_ERROR(Decode(segment));
+  }
   return absl::OkStatus();
 }
 
 absl::Status ClipWalk::ReadCounting() {
   counted_ = 0;
+  RETURN_IF_ERROR(decoder_->Begin(EntryKind::kClean));
   for (int64_t i = 0; i < packets_->size() && missing_ > 0; ++i) {
     ASSIGN_OR_RETURN(const AVPacket* const packet, packets_->Get(i));
     // A frame that is left out would not be counted.
@@ -163,45 +204,82 @@ absl::Status Failed(absl::string_view what, int result) {
       absl::StrCat(what, ": ", AvErrorText(result)));
 }
 
+// In the others, FFmpeg's decoder of MPEG-4 among them, a damaged frame that
+// one of several threads decodes ends the program.
+bool HasSafeFrameThreads(AVCodecID codec) {
+  return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC ||
+         codec == AV_CODEC_ID_VP8 || codec == AV_CODEC_ID_VP9 ||
+         codec == AV_CODEC_ID_AV1;
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<AvDecoder>> AvDecoder::Open(
-    const AVCodecParameters& parameters, int threads) {
-  const AVCodec* codec = avcodec_find_decoder(parameters.codec_id);
+absl::StatusOr<AvPtr<AVCodecContext>> AvDecoder::MakeContext(
+    int threads, bool strict) const {
+  const AVCodec* codec = avcodec_find_decoder(parameters_->codec_id);
   if (codec == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is no decoder for its codec, ",
-                     avcodec_get_name(parameters.codec_id)));
+                     avcodec_get_name(parameters_->codec_id)));
   }
-  std::unique_ptr<AvDecoder> decoder = absl::WrapUnique(new AvDecoder());
-  AVCodecContext* const context = avcodec_alloc_context3(codec);
-  decoder->context_.reset(context);
-  decoder->frame_.reset(av_frame_alloc());
-  int result = avcodec_parameters_to_context(context, &parameters);
+  AvPtr<AVCodecContext> context(avcodec_alloc_context3(codec));
+  int result = avcodec_parameters_to_context(context.get(), parameters_.get());
   if (result < 0) return Failed("its codec's parameters are wrong", result);
   context->thread_count = threads;
-  context->err_recognition = AV_EF_EXPLODE;
-  result = avcodec_open2(context, codec, nullptr);
+  if (!HasSafeFrameThreads(codec->id)) context->thread_type = FF_THREAD_SLICE;
+  context->err_recognition = strict ? AV_EF_EXPLODE : 0;
+  // Of frames after an open entry, not all come out by themselves.
+  if (!strict) context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
+  result = avcodec_open2(context.get(), codec, nullptr);
   if (result < 0) return Failed("its decoder cannot be opened", result);
+  return context;
+}
+
+absl::StatusOr<std::unique_ptr<AvDecoder>> AvDecoder::Open(
+    const AVCodecParameters& parameters, int threads) {
+  std::unique_ptr<AvDecoder> decoder = absl::WrapUnique(new AvDecoder());
+  decoder->parameters_.reset(avcodec_parameters_alloc());
+  const int copied =
+      avcodec_parameters_copy(decoder->parameters_.get(), &parameters);
+  if (copied < 0) return Failed("its codec's parameters are wrong", copied);
+  ASSIGN_OR_RETURN(decoder->strict_,
+                   decoder->MakeContext(threads, /*strict=*/true));
+  decoder->context_ = decoder->strict_.get();
+  decoder->frame_.reset(av_frame_alloc());
   return decoder;
+}
+
+absl::Status AvDecoder::Begin(EntryKind entry) {
+  context_ = strict_.get();
+  if (entry != EntryKind::kOpen) return absl::OkStatus();
+  if (open_ == nullptr) {
+    // With more threads, frames come out before their damage is known.
+    ASSIGN_OR_RETURN(open_, MakeContext(/*threads=*/1, /*strict=*/false));
+  }
+  context_ = open_.get();
+  return absl::OkStatus();
 }
 
 absl::Status AvDecoder::Receive(FrameSink* sink) {
   while (true) {
-    const int received = avcodec_receive_frame(context_.get(), frame_.get());
+    const int received = avcodec_receive_frame(context_, frame_.get());
     if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) {
       return absl::OkStatus();
     }
     if (received < 0) return Failed("a frame is damaged", received);
+    DecodedFrame frame;
+    frame.width = frame_->width;
+    frame.height = frame_->height;
+    frame.is_damaged =
+        frame_->decode_error_flags != 0 ||
+        (context_ == strict_.get() && frame_->flags & AV_FRAME_FLAG_CORRUPT);
+    frame.on_host = frame_.get();
     absl::Status taken;
     if (sink->Wants(frame_->pts)) {
-      DecodedFrame frame;
-      frame.width = frame_->width;
-      frame.height = frame_->height;
-      frame.is_damaged = frame_->flags & AV_FRAME_FLAG_CORRUPT ||
-                         frame_->decode_error_flags != 0;
-      frame.on_host = frame_.get();
       taken = sink->Take(frame);
+    } else if (frame.is_damaged) {
+      taken = absl::InvalidArgumentError(absl::StrCat(
+          "frame ", frame_->pts, " is damaged, and others may need it"));
     }
     av_frame_unref(frame_.get());
     RETURN_IF_ERROR(taken);
@@ -211,7 +289,7 @@ absl::Status AvDecoder::Receive(FrameSink* sink) {
 absl::Status AvDecoder::Send(const AVPacket& packet, bool wanted,
                              FrameSink* sink) {
   context_->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
-  const int sent = avcodec_send_packet(context_.get(), &packet);
+  const int sent = avcodec_send_packet(context_, &packet);
   if (sent < 0 && sent != AVERROR_EOF) {
     return Failed(absl::StrCat("packet ", packet.dts, " is damaged"), sent);
   }
@@ -221,13 +299,13 @@ absl::Status AvDecoder::Send(const AVPacket& packet, bool wanted,
 absl::Status AvDecoder::Drain(FrameSink* sink) {
   if (sink != nullptr) {
     context_->skip_frame = AVDISCARD_DEFAULT;
-    const int sent = avcodec_send_packet(context_.get(), nullptr);
+    const int sent = avcodec_send_packet(context_, nullptr);
     if (sent < 0 && sent != AVERROR_EOF) {
       return Failed("its last frames are damaged", sent);
     }
     RETURN_IF_ERROR(Receive(sink));
   }
-  avcodec_flush_buffers(context_.get());
+  avcodec_flush_buffers(context_);
   return absl::OkStatus();
 }
 

@@ -274,27 +274,6 @@ TEST(ClipReaderTest, WhatIsNotThereIsAReason) {
               HasSubstr("No such file"));
 }
 
-TEST(ClipReaderTest, AFileCutOffGivesRightFramesOrAReason) {
-  for (const char* container : {"avi", "mp4", "mkv"}) {
-    const std::string file = *EncodeVideo(
-        Small(container, container[0] == 'a' ? "mpeg4" : "libx264"), 1);
-    for (size_t size = 0; size < file.size(); size += file.size() / 37) {
-      const std::string cut = file.substr(0, size);
-      const auto reader = ClipReader::OpenBytes(cut, 1);
-      if (!reader.ok()) {
-        EXPECT_NE(reader.status().message(), "");
-        continue;
-      }
-      const std::vector<int64_t> clip =
-          ClipFrames(ClipRule::kUniform, (*reader)->info().frames, 16, 1, 0);
-      const auto numbers = NumbersIn(cut, clip);
-      if (numbers.ok()) {
-        EXPECT_EQ(*numbers, clip) << container << " " << size;
-      }
-    }
-  }
-}
-
 int64_t OpenFiles() {
   const std::filesystem::directory_iterator open("/proc/self/fd");
   return std::distance(open, std::filesystem::directory_iterator());

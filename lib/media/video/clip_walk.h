@@ -45,10 +45,13 @@ class FrameDecoder {
   // Such as `h264`.
   virtual const char* name() const = 0;
 
+  // Whether a run of packets may begin with an open entry. Otherwise Begin gets
+  // only clean ones.
+  virtual bool TakesOpenEntries() const { return false; }
+  // Called before the first packet of a run.
+  virtual absl::Status Begin(EntryKind entry) { return absl::OkStatus(); }
   // Takes the next packet, and gives `sink` the frames that are ready. The
   // frame of an unwanted packet may be left out when no other depends on it.
-  // The first packet, and the first one after Drain, must belong to a key
-  // frame.
   virtual absl::Status Send(const AVPacket& packet, bool wanted,
                             FrameSink* sink) = 0;
   // Ends a run of packets: `sink` gets the remaining frames. A null sink drops
@@ -77,13 +80,13 @@ class ClipWalk : private FrameSink {
   // Switches to another fresh decoder.
   void UseDecoder(FrameDecoder* decoder) { decoder_ = decoder; }
 
-  // As ClipReader::Read. Decodes from the key frame before each wanted frame,
-  // skips frames that nothing depends on, and ends with a drained decoder.
+  // As ClipReader::Read. Decodes from the entry before each wanted frame, skips
+  // frames that nothing depends on, and ends with a drained decoder.
   // After a failure the decoder is unusable.
   absl::Status Read(const std::vector<int64_t>& frames, const Put& put);
 
  private:
-  // Packets that are decoded in sequence, starting with a key frame.
+  // Packets that are decoded in sequence, starting with an entry.
   struct Segment {
     int64_t first = 0;
     int64_t last = 0;
@@ -93,9 +96,12 @@ class ClipWalk : private FrameSink {
   // Counts the frames of a stream whose packets do not tell.
   static absl::StatusOr<int64_t> CountFrames(PacketList* packets);
   absl::Status CheckNumbers(const std::vector<int64_t>& frames) const;
+  std::vector<Segment> SegmentsOf(bool open_too) const;
   absl::Status ReadOrdered();
   absl::Status ReadCounting();
   absl::Status Decode(const Segment& segment);
+  // An error unless each of these frames has come out of the decoder.
+  absl::Status CheckArrived(const std::vector<int64_t>& due);
   bool IsWanted(int64_t number) const;
 
   bool Wants(int64_t pts) override;
@@ -108,6 +114,7 @@ class ClipWalk : private FrameSink {
   // State of the call in progress.
   std::vector<int64_t> wanted_;
   std::vector<bool> got_;
+  std::vector<int64_t> arrived_;
   int64_t missing_ = 0;
   int64_t counted_ = 0;
   // Number of the last frame.
@@ -119,20 +126,30 @@ class ClipWalk : private FrameSink {
 // decoder is not a frame of the video.
 class AvDecoder : public FrameDecoder {
  public:
-  // 0 `threads` lets FFmpeg choose. InvalidArgument gives the reason.
+  // 0 `threads` lets FFmpeg choose; some codecs always have one.
+  // InvalidArgument gives the reason.
   static absl::StatusOr<std::unique_ptr<AvDecoder>> Open(
       const AVCodecParameters& parameters, int threads);
 
-  const char* name() const override { return context_->codec->name; }
+  const char* name() const override { return strict_->codec->name; }
+  bool TakesOpenEntries() const override { return true; }
+  absl::Status Begin(EntryKind entry) override;
   absl::Status Send(const AVPacket& packet, bool wanted,
                     FrameSink* sink) override;
   absl::Status Drain(FrameSink* sink) override;
 
  private:
   AvDecoder() = default;
+  absl::StatusOr<AvPtr<AVCodecContext>> MakeContext(int threads,
+                                                    bool strict) const;
   absl::Status Receive(FrameSink* sink);
 
-  AvPtr<AVCodecContext> context_;
+  AvPtr<AVCodecParameters> parameters_;
+  AvPtr<AVCodecContext> strict_;
+  // After an open entry: a strict decoder would stop where a packet says that a
+  // frame before the entry is no longer needed. Null until there is one.
+  AvPtr<AVCodecContext> open_;
+  AVCodecContext* context_ = nullptr;  // The one in use.
   AvPtr<AVFrame> frame_;
 };
 

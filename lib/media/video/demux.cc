@@ -46,6 +46,9 @@ constexpr int kBufferBytes = 1 << 15;
 // At most as long is a packet that only repeats the frame before, or that
 // stands for a B-frame packed together with another frame. FFmpeg's limit.
 constexpr int kDummyBytes = 19;
+// Before all times.
+constexpr int64_t kNoTime = AV_NOPTS_VALUE;
+static_assert(kNoTime == INT64_MIN);
 
 absl::Status Broken(absl::string_view what, int result) {
   return absl::InvalidArgumentError(
@@ -141,8 +144,9 @@ absl::Status PacketList::OpenFile(bool probe) {
   const int opened =
       avformat_open_input(&format, url.c_str(), nullptr, &options);
   av_dict_free(&options);
+  if (opened >= 0) format_.reset(format);
+  RETURN_IF_ERROR(CheckNotCut(place_));
   if (opened < 0) return Broken("no video", opened);
-  format_.reset(format);
   if (!probe) return absl::OkStatus();
   const int found = avformat_find_stream_info(format, nullptr);
   return found < 0 ? Broken("no video", found) : absl::OkStatus();
@@ -183,6 +187,7 @@ absl::Status PacketList::OpenStream() {
       format_->streams[i]->discard = AVDISCARD_ALL;
     }
     parameters_ = format_->streams[stream_]->codecpar;
+    entry_points_.emplace(*parameters_);
     if (parameters_->codec_id != AV_CODEC_ID_NONE && parameters_->width > 0 &&
         parameters_->height > 0) {
       return absl::OkStatus();
@@ -196,7 +201,10 @@ absl::StatusOr<bool> PacketList::ReadNext(AVPacket* packet) {
     const int read = av_read_frame(format_.get(), packet);
     if (read == AVERROR_EOF) return false;
     if (read < 0) return Broken("cannot be read to its end", read);
-    if (packet->stream_index == stream_ && packet->size > 0) break;
+    if (packet->stream_index == stream_) {
+      if (packet->size > 0) break;
+      ++empty_packets_;
+    }
     av_packet_unref(packet);
   }
   if (packet->flags & AV_PKT_FLAG_CORRUPT) {
@@ -219,11 +227,11 @@ absl::Status PacketList::Scan() {
     }
     if (is_mpeg4 && plain_mpeg4_) plain_mpeg4_ = !MayBeBFrame(*packet);
     has_dummies_ |= is_mpeg4 && packet->size <= kDummyBytes;
+    if (packets_.empty()) first_place_ = packet->pos;
     Entry entry;
     entry.pts = packet->pts;
     entry.is_shown = IsShown(*packet, parameters_->codec_id);
-    entry.is_key = packet->flags & AV_PKT_FLAG_KEY;
-    has_times_ &= packet->pts != AV_NOPTS_VALUE;
+    entry.traits = TraitsOf(*packet);
     held += packet->size;
     packet->pts = packet->dts = size();
     if (held <= kHeldBytes) {
@@ -238,6 +246,22 @@ absl::Status PacketList::Scan() {
   return absl::InvalidArgumentError("has no frame of video");
 }
 
+absl::Status PacketList::CheckWhole() const {
+  // MP4 lists its frames before or after them; others have them one by one.
+  int64_t stored = -1;
+  if (absl::string_view(format_->iformat->name).find("mp4") !=
+      absl::string_view::npos) {
+    stored = avformat_index_get_entries_count(format_->streams[stream_]) -
+             empty_packets_;
+  } else {
+    ASSIGN_OR_RETURN(stored, CountStored(place_, stream_, first_place_));
+  }
+  if (stored < 0 || stored == size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("is cut off or damaged: it stores ", stored, " frames, and ",
+                   size(), " can be read"));
+}
+
 // Whether frames come out of the decoder in the order of their packets.
 bool PacketList::ShownAsStored() const {
   if (parameters_->codec_id == AV_CODEC_ID_MPEG4) return plain_mpeg4_;
@@ -246,27 +270,43 @@ bool PacketList::ShownAsStored() const {
   return codec != nullptr && !(codec->props & AV_CODEC_PROP_REORDER);
 }
 
-void PacketList::Order() {
+absl::Status PacketList::Order() {
   for (int64_t i = 0; i < size(); ++i) {
     if (packets_[i].is_shown) by_time_.push_back(i);
+  }
+  if (by_time_.empty()) {
+    return absl::InvalidArgumentError("has no frame of video");
   }
   if (!has_times_ || has_dummies_) {
     ordered_ = ShownAsStored() && !has_dummies_;
     for (int64_t i = 0; i < size(); ++i) packets_[i].pts = i;
-    return;
+    return absl::OkStatus();
   }
-  std::sort(by_time_.begin(), by_time_.end(), [this](int64_t a, int64_t b) {
+  const auto earlier = [this](int64_t a, int64_t b) {
     return packets_[a].pts < packets_[b].pts;
-  });
+  };
+  const auto back =
+      std::is_sorted_until(by_time_.begin(), by_time_.end(), earlier);
+  if (back != by_time_.end() && ShownAsStored()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is damaged: frame ", back - by_time_.begin(),
+                     " is shown before the one that precedes it"));
+  }
+  std::sort(by_time_.begin(), by_time_.end(), earlier);
   // Two frames with the same time: only the decoder knows which is shown first.
   ordered_ = true;
   for (size_t i = 1; i < by_time_.size(); ++i) {
-    ordered_ &= packets_[by_time_[i - 1]].pts < packets_[by_time_[i]].pts;
+    ordered_ &= earlier(by_time_[i - 1], by_time_[i]);
   }
+  return absl::OkStatus();
 }
 
 std::optional<int64_t> PacketList::frames() const {
-  if (has_dummies_) return std::nullopt;
+  // Without times, it is not known which frames lead the first entry.
+  if (has_dummies_ ||
+      (!ordered_ && packets_[0].traits.entry != EntryKind::kClean)) {
+    return std::nullopt;
+  }
   return static_cast<int64_t>(by_time_.size());
 }
 
@@ -283,19 +323,65 @@ void PacketList::NumberFrames() {
   }
 }
 
-void PacketList::FindKeys() {
-  key_before_.resize(packets_.size());
-  int64_t key = 0;
-  int64_t key_before = 0;
+// Marks frames that are shown before the entry that they follow. Those of the
+// first entry belong to frames that the file does not have; no decoder shows
+// them.
+void PacketList::FindLeading() {
+  int64_t entry = 0;
+  const AVCodecID codec = parameters_->codec_id;
   for (int64_t i = 0; i < size(); ++i) {
-    if (packets_[i].is_key) {
-      key_before = key;
-      key = i;
+    Entry& packet = packets_[i];
+    const Entry& last = packets_[entry];
+    if (packet.traits.entry != EntryKind::kNone) {
+      entry = i;
+    } else if (codec == AV_CODEC_ID_HEVC) {
+      packet.leads = packet.traits.skips_entry;
+    } else if (codec != AV_CODEC_ID_H264 ||
+               last.traits.entry == EntryKind::kOpen) {
+      // Containers may give no time to frames before the beginning.
+      packet.leads = has_times() && packet.pts < last.pts &&
+                     (entry == 0 || packet.pts != kNoTime);
     }
-    // Frames that are shown before the key frame they follow need the one
-    // before it.
-    key_before_[i] = packets_[i].pts >= packets_[key].pts ? key : key_before;
+    packet.last_entry = entry;
+    if (packet.leads && entry == 0) packet.is_shown = false;
+    has_times_ &= packet.pts != kNoTime || !packet.is_shown;
   }
+}
+
+void PacketList::FindKeys() {
+  // The last entry, and the one before it.
+  int64_t entry[2] = {0, 0};
+  int64_t clean[2] = {0, 0};
+  for (int64_t i = 0; i < size(); ++i) {
+    Entry& packet = packets_[i];
+    if (packet.traits.entry != EntryKind::kNone) {
+      entry[1] = entry[0];
+      entry[0] = i;
+    }
+    if (packet.traits.entry == EntryKind::kClean) {
+      clean[1] = clean[0];
+      clean[0] = i;
+    }
+    // Frames that lead need the entry before.
+    packet.entry = entry[packet.leads];
+    packet.clean_entry = clean[packet.leads && packet.last_entry == clean[0]];
+  }
+}
+
+// Tells the decoder how many frames it must hold back. In H.264 it guesses
+// otherwise, and loses the first frames.
+void PacketList::TellDelay() {
+  constexpr int64_t kMostDelay = 16;
+  if (!ordered_ || parameters_->codec_id != AV_CODEC_ID_H264) return;
+  int delay = parameters_->video_delay;
+  for (int64_t i = 0; i < size(); ++i) {
+    int later = 0;
+    for (int64_t j = std::max<int64_t>(0, i - kMostDelay); j < i; ++j) {
+      later += packets_[j].pts > packets_[i].pts;
+    }
+    delay = std::max(delay, later);
+  }
+  parameters_->video_delay = delay;
 }
 
 absl::StatusOr<std::unique_ptr<PacketList>> PacketList::OpenUnread(
@@ -307,6 +393,10 @@ absl::StatusOr<std::unique_ptr<PacketList>> PacketList::OpenUnread(
   const AVRational base = list->time_base();
   if (base.num > 0 && base.den > 0) return list;
   return absl::InvalidArgumentError("its video stream has no unit of time");
+}
+
+bool PacketList::has_times() const {
+  return absl::string_view(format_->iformat->name) != "avi";
 }
 
 AVRational PacketList::time_base() const {
@@ -343,12 +433,12 @@ absl::StatusOr<std::unique_ptr<PacketList>> PacketList::Open(
   std::unique_ptr<PacketList> list(new PacketList(place));
   RETURN_IF_ERROR(list->OpenStream());
   RETURN_IF_ERROR(list->Scan());
-  list->Order();
-  if (list->by_time_.empty()) {
-    return absl::InvalidArgumentError("has no frame of video");
-  }
+  RETURN_IF_ERROR(list->CheckWhole());
+  list->FindLeading();
+  RETURN_IF_ERROR(list->Order());
   list->NumberFrames();
   list->FindKeys();
+  list->TellDelay();
   return list;
 }
 

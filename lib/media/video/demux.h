@@ -12,6 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/media/video/container_check.h"
+#include "lib/media/video/entry_points.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -29,6 +31,9 @@ struct AvDeleter {
   }
   void operator()(AVCodecContext* context) const {
     avcodec_free_context(&context);
+  }
+  void operator()(AVCodecParameters* parameters) const {
+    avcodec_parameters_free(&parameters);
   }
   void operator()(AVFrame* frame) const { av_frame_free(&frame); }
   void operator()(AVPacket* packet) const { av_packet_free(&packet); }
@@ -51,12 +56,6 @@ std::string AvVersion();
 // An error for frames of more pixels than kMostPixels.
 absl::Status CheckFrameSize(const AVCodecParameters& parameters);
 
-// The file: a path, or bytes that outlive everything made from them.
-struct VideoPlace {
-  std::string path;
-  absl::string_view bytes;
-};
-
 // All packets of a file's video stream, and the order in which their frames are
 // shown.
 class PacketList {
@@ -64,15 +63,18 @@ class PacketList {
   // Opens the file and reads it to the end without decoding anything: no
   // container tells reliably how many frames there are and where.
   // InvalidArgument, with the reason, for files that are neither AVI, MP4/MOV
-  // nor Matroska/WebM, have no video or no frame, or are truncated.
+  // nor Matroska/WebM, have no video or no frame, or are not whole: a frame
+  // that is lost would give its number to the next one.
   static absl::StatusOr<std::unique_ptr<PacketList>> Open(
       const VideoPlace& place);
-  // Opens the file and reads nothing but its headers: only Seek, KeyBeforeTime
-  // and Next may be called.
+  // Opens the file and reads nothing but its headers: only Seek, KeyBeforeTime,
+  // Next, has_times and TraitsOf may be called.
   static absl::StatusOr<std::unique_ptr<PacketList>> OpenUnread(
       const VideoPlace& place);
   ~PacketList();
 
+  // False for AVI.
+  bool has_times() const;
   // Seconds are `time` x time_base().
   AVRational time_base() const;
   // Continues with the last key frame whose packet is at or before `time`, or
@@ -99,9 +101,28 @@ class PacketList {
   bool ordered() const { return ordered_; }
   // The packet of frame number `frame` in display order. REQUIRES: ordered().
   int64_t PacketOf(int64_t frame) const { return by_time_[frame]; }
-  // The packet where decoding must start to get the frame of `packet`.
-  // REQUIRES: ordered().
-  int64_t KeyBefore(int64_t packet) const { return key_before_[packet]; }
+  // The packet where decoding must start to get the frame of `packet`: a clean
+  // entry, or also an open one. REQUIRES: ordered().
+  int64_t KeyBefore(int64_t packet, bool open_too) const {
+    return open_too ? packets_[packet].entry : packets_[packet].clean_entry;
+  }
+  EntryKind EntryOf(int64_t packet) const {
+    return packets_[packet].traits.entry;
+  }
+  // Whether `packet` cannot be decoded, and need not be, when decoding starts
+  // with `entry`. REQUIRES: ordered(), entry <= packet.
+  bool Leads(int64_t packet, int64_t entry) const {
+    return packets_[packet].leads && packets_[packet].last_entry <= entry;
+  }
+  // Whether other frames depend on the packet's. False where that is not known.
+  bool IsReference(int64_t packet) const {
+    return packets_[packet].traits.is_reference;
+  }
+  // Number of the packet's frame, or -1 when it is not shown.
+  int64_t FrameOf(int64_t packet) const { return packets_[packet].frame; }
+  PacketTraits TraitsOf(const AVPacket& packet) const {
+    return entry_points_->Of(packet);
+  }
 
   // The packet, valid until the next call. Its dts is its number, and its pts
   // the number of its frame, or -1 when that is not shown; where the order is
@@ -113,7 +134,14 @@ class PacketList {
     int64_t pts = 0;
     // Number of its frame in display order.
     int64_t frame = -1;
-    bool is_key = false;
+    // The entry at or before it in the file, and where its frame's decoding can
+    // start.
+    int64_t last_entry = 0;
+    int64_t entry = 0;
+    int64_t clean_entry = 0;
+    PacketTraits traits;
+    // Follows an entry in the file, and is shown before it.
+    bool leads = false;
     bool is_shown = true;
     AvPtr<AVPacket> packet;  // Null when not held.
   };
@@ -126,20 +154,25 @@ class PacketList {
   absl::Status Scan();
   // Reads the next packet of the stream. False at the end.
   absl::StatusOr<bool> ReadNext(AVPacket* packet);
+  absl::Status CheckWhole() const;
   absl::Status ReadAgain(int64_t packet);
-  void Order();
+  void FindLeading();
+  absl::Status Order();
   void NumberFrames();
   bool ShownAsStored() const;
   void FindKeys();
+  void TellDelay();
 
   const VideoPlace place_;
   std::unique_ptr<Memory> memory_;
   AvPtr<AVFormatContext> format_;
   int stream_ = -1;
-  const AVCodecParameters* parameters_ = nullptr;
+  AVCodecParameters* parameters_ = nullptr;
+  std::optional<EntryPoints> entry_points_;
   std::vector<Entry> packets_;
   std::vector<int64_t> by_time_;
-  std::vector<int64_t> key_before_;
+  int64_t empty_packets_ = 0;
+  int64_t first_place_ = -1;  // Of the first packet, in bytes.
   bool ordered_ = false;
   bool has_times_ = true;
   // MPEG-4 without B-frames, as its packets' first bytes tell.

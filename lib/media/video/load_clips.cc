@@ -297,7 +297,9 @@ absl::StatusOr<Plan> PlanOf(const ClipFile& file) {
   int64_t last = 0;
   for (const int64_t frame : file.frames) {
     const int64_t packet = packets->PacketOf(frame);
-    for (int64_t i = packets->KeyBefore(packet); i < packet; ++i) {
+    const int64_t entry = packets->KeyBefore(packet, /*open_too=*/true);
+    for (int64_t i = entry; i < packet; ++i) {
+      if (packets->Leads(i, entry)) continue;
       plan.uses[i] = std::max(plan.uses[i], Use::kReference);
     }
     plan.uses[packet] = Use::kShown;

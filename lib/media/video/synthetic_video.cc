@@ -25,6 +25,7 @@
 #include "lib/media/video/demux.h"
 
 extern "C" {
+#include <libavutil/dict.h>
 #include <libavutil/display.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
@@ -340,8 +341,11 @@ class Encoder {
         options_.container == "mkv") {
       codec_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     }
-    return Check(absl::StrCat("encoder ", options_.codec),
-                 avcodec_open2(codec_.get(), codec, nullptr));
+    AVDictionary* options = nullptr;
+    av_dict_parse_string(&options, options_.codec_options.c_str(), "=", ",", 0);
+    const int opened = avcodec_open2(codec_.get(), codec, &options);
+    av_dict_free(&options);
+    return Check(absl::StrCat("encoder ", options_.codec), opened);
   }
 
   absl::Status OpenMuxer() {
@@ -364,7 +368,12 @@ class Encoder {
       av_display_rotation_set(matrix, options_.rotation);
     }
     if (options_.hidden_frames > 0) muxer->avoid_negative_ts = 0;
-    RETURN_IF_ERROR(Check("header", avformat_write_header(muxer, nullptr)));
+    AVDictionary* options = nullptr;
+    av_dict_parse_string(&options, options_.container_options.c_str(), "=", ",",
+                         0);
+    const int begun = avformat_write_header(muxer, &options);
+    av_dict_free(&options);
+    RETURN_IF_ERROR(Check("header", begun));
     frame_.reset(av_frame_alloc());
     packet_.reset(av_packet_alloc());
     return absl::OkStatus();
@@ -499,7 +508,10 @@ absl::StatusOr<std::string> EncodeVideo(const EncodeOptions& options,
 }
 
 absl::StatusOr<std::string> JoinVideos(const std::vector<std::string>& files,
-                                       const std::string& container) {
+                                       const std::string& container,
+                                       int64_t skipped) {
+  // Of the first frames' times, so that no frame is decoded after its own.
+  const int64_t delay = skipped > 0 ? 16 : 0;
   MemoryFile file;
   AVFormatContext* made = nullptr;
   const std::string name = absl::StrCat("video.", container);
@@ -526,12 +538,13 @@ absl::StatusOr<std::string> JoinVideos(const std::vector<std::string>& files,
     }
   }
   RETURN_IF_ERROR(Check("header", avformat_write_header(made, nullptr)));
-  for (int64_t i = 0; i < packets; ++i) {
+  for (int64_t i = skipped; i < packets; ++i) {
     for (size_t s = 0; s < lists.size(); ++s) {
       if (i >= lists[s]->size()) continue;
       ASSIGN_OR_RETURN(const AVPacket* const packet, lists[s]->Get(i));
       const AvPtr<AVPacket> copy(av_packet_clone(packet));
       copy->stream_index = static_cast<int>(s);
+      copy->pts += delay;
       copy->duration = 1;
       av_packet_rescale_ts(copy.get(), {1, kFramesPerSecond},
                            made->streams[s]->time_base);

@@ -53,6 +53,10 @@ struct EncodeOptions {
   bool packed = false;
   // The first frames that an edit list leaves out, in `mp4` and `mov`.
   int hidden_frames = 0;
+  // Further options of FFmpeg's encoder and of its container, such as
+  // `x264-params=open-gop=1` and `movflags=faststart`; several with commas.
+  std::string codec_options;
+  std::string container_options;
   // Red, green and blue of all pixels, exact to 3, instead of a scene.
   std::optional<std::array<uint8_t, 3>> color;
 };
@@ -63,9 +67,11 @@ absl::StatusOr<std::string> EncodeVideo(const EncodeOptions& options,
                                         uint64_t seed);
 
 // One file with the video streams of all, the last of which players should
-// prefer. REQUIRES: files of EncodeVideo without B-frames.
+// prefer, without the first `skipped` packets of each. REQUIRES: files of
+// EncodeVideo; without B-frames if `skipped` is 0.
 absl::StatusOr<std::string> JoinVideos(const std::vector<std::string>& files,
-                                       const std::string& container);
+                                       const std::string& container,
+                                       int64_t skipped = 0);
 
 // Options of video `index` of a set.
 EncodeOptions SyntheticVideoOptions(const SyntheticVideoSpec& spec,
