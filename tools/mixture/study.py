@@ -57,7 +57,17 @@ class Setting:
         )
 
     def speeds(self):
-        return [row["mixture"]["samples_per_s"] for row in self.rows]
+        return list(self.speed_by_round().values())
+
+    def speed_by_round(self):
+        """`mixture` adds rounds to settings whose median is not stable yet."""
+        return {
+            row["run_index"]: row["mixture"]["samples_per_s"]
+            for row in self.rows
+        }
+
+    def skipped(self):
+        return sum(row["mixture"].get("skipped", 0) for row in self.rows)
 
     def median(self, field):
         """The median over rounds of a number in the rows' `mixture`."""
@@ -116,8 +126,10 @@ class Comparison:
 
 
 def compare_speeds(first, other):
-    """Compares two settings, round by round. None: too few rounds."""
-    logs = [math.log(b / a) for a, b in zip(first, other, strict=True)]
+    """Compares the speeds of two settings in the rounds that both have. None:
+    too few rounds."""
+    rounds = sorted(first.keys() & other.keys())
+    logs = [math.log(other[number] / first[number]) for number in rounds]
     found = signed_rank_interval(logs) if logs else None
     return None if found is None else Comparison(*map(math.exp, found))
 
@@ -140,12 +152,14 @@ def takeaways(settings):
             f" {100 * one.median('dominant_switch_rate'):.0f}%"
         )
         if one is not first:
-            found = compare_speeds(first.speeds(), one.speeds())
+            found = compare_speeds(first.speed_by_round(), one.speed_by_round())
             text += (
                 "; too few rounds to compare"
                 if found is None
                 else f"; {found.text}"
             )
+        if one.skipped():
+            text += f"; skipped {one.skipped()} that cannot be used"
         lines.append(text)
     labels = {label for s in settings for r in s.rows for label in r["labels"]}
     if "indicative" in labels:
@@ -231,7 +245,8 @@ def run_mixture(arguments, output, cpus=None):
     )
     with open(output, "a") as file:
         file.write(done.stdout)
-    if done.returncode != 0:
+    # 3: some data cannot be used, and the takeaways say so.
+    if done.returncode not in (0, 3):
         sys.exit(f"mixture: exit {done.returncode}")
     rows = collections.defaultdict(list)
     for record in map(json.loads, done.stdout.splitlines()):

@@ -12,6 +12,7 @@ def setting(name, speeds, labels=(), where="s", settings=None):
     rows = [
         {
             "status": "ok",
+            "run_index": number,
             "labels": list(labels),
             "mixture": {
                 "samples_per_s": speed,
@@ -21,7 +22,7 @@ def setting(name, speeds, labels=(), where="s", settings=None):
                 "dominant_switch_rate": 0.9,
             },
         }
-        for speed in speeds
+        for number, speed in enumerate(speeds)
     ]
     job = {"library": "native", "settings": settings or {"name": name}}
     return study.Setting(where, name, job, [0], rows)
@@ -49,7 +50,9 @@ class IntervalTest(unittest.TestCase):
 class ComparisonTest(unittest.TestCase):
     def verdict(self, factors):
         other = [f * s for f, s in zip(factors, FIRST, strict=True)]
-        return study.compare_speeds(FIRST, other).verdict
+        return study.compare_speeds(
+            dict(enumerate(FIRST)), dict(enumerate(other))
+        ).verdict
 
     def test_verdicts(self):
         self.assertEqual(
@@ -72,9 +75,17 @@ class ComparisonTest(unittest.TestCase):
         mood = [1, 0.5, 2, 0.7, 1.5, 0.9]
         first = [100 * m for m in mood]
         other = [120 * m for m in mood]
-        found = study.compare_speeds(first, other)
+        found = study.compare_speeds(
+            dict(enumerate(first)), dict(enumerate(other))
+        )
         for value in (found.ratio, found.low, found.high):
             self.assertTrue(math.isclose(value, 1.2))
+
+    def test_rounds_that_only_one_has_are_left_out(self):
+        # `mixture` measured the second setting twice more than planned.
+        first = setting("a", FIRST)
+        other = setting("b", [2 * s for s in FIRST] + [1, 1])
+        self.assertIn("2.000x", study.takeaways([first, other])[2])
 
 
 class TextTest(unittest.TestCase):

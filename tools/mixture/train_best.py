@@ -65,7 +65,9 @@ def lines_of(best, rows):
             f" (loader alone {one['samples_per_s']:,.0f} samples/s)"
         )
         if own is not speeds[0]:
-            found = study.compare_speeds(speeds[0], own)
+            found = study.compare_speeds(
+                dict(enumerate(speeds[0])), dict(enumerate(own))
+            )
             lines[-1] += (
                 "" if found is None else f"; {found.text} against the first"
             )
