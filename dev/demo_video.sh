@@ -29,7 +29,7 @@ for container in avi mp4; do
     --num_items=20 --sweep=clip_rule=uniform,consecutive \
     "--output=$work/decode_$container.jsonl"
 done
-show aggregate --by=dataset.id,decode.clip_rule,library,equivalence.label \
+show aggregate --by=dataset.id,settings.clip_rule,library,equivalence.label \
   "$work"/decode_*.jsonl
 show video --config=configs/native/video_micro_cpu.textproto --skip_missing \
   --format=jsonl \

@@ -68,7 +68,9 @@ def measure(flags, output):
         **os.environ,
         "FEEDRATE_WORKERS": f"{ROOT / 'bazel-bin'}:{ROOT}",
     }
-    subprocess.run(command, check=True, cwd=ROOT, env=environment)
+    code = subprocess.run(command, cwd=ROOT, env=environment).returncode
+    if code not in (0, 2):
+        sys.exit(f"bench.py: mixture ended with {code}")
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     rows = [row for row in rows if row["record"] == "row"]
     wrong = {(r["library"], r["reason"]) for r in rows if r["status"] != "ok"}
@@ -84,18 +86,14 @@ def measure(flags, output):
 
 def write_tfds(folder):
     """Six RLDS data sets of JPEG frames, written by tensorflow-datasets."""
-    lock = ROOT / "configs/requirements/current/tensorflow.lock"
-    environment = subprocess.run(
-        [ROOT / "dev/python_env.sh", lock],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    ).stdout.strip()
-    subprocess.run(
+    lock = "configs/requirements/current/tensorflow.lock"
+    environment = bench_common.environment(lock)
+    code = subprocess.run(
         [f"{environment}/bin/python", "-m", "testing.tfds_episodes", folder],
-        check=True,
         cwd=ROOT / "lib/adapters/python",
-    )
+    ).returncode
+    if code != 0:
+        sys.exit("bench.py: tensorflow-datasets could not write its files")
 
 
 def paired(found, above, below, value=lambda row: row["throughput"]):
@@ -150,9 +148,13 @@ def judge(found, flags):
     print("|---|---|---|---|---|")
     modes = flags.metadata.split(",")
     for mode in modes:
-        of_limit = [row["of_limit"] for row in found[("native", mode)].values()]
+        of_limit = [
+            row.get("of_limit", 0) for row in found[("native", mode)].values()
+        ]
         if TFDATA in flags.libraries:
-            peer = [row["of_limit"] for row in found[(TFDATA, mode)].values()]
+            peer = [
+                row.get("of_limit", 0) for row in found[(TFDATA, mode)].values()
+            ]
             near_limit = bool(
                 peer
                 and of_limit
@@ -202,7 +204,10 @@ def main():
     flags = parser.parse_args()
     flags.metadata = flags.metadata or ("full" if flags.tfds else "none,full")
     if not MIXTURE.exists():
-        sys.exit("bench.py: tools/mixture is not built; see --help")
+        sys.exit(
+            "bench.py: tools/mixture is not built; run: dev/bazel.sh build"
+            " //tools/mixture //lib/loader/worker:worker_native"
+        )
     with tempfile.TemporaryDirectory() as folder:
         if flags.tfds:
             flags.dataset = f"{folder}/tfds"

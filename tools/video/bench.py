@@ -48,18 +48,25 @@ def rows_of(config, container, sweep, libraries, flags):
         f"--sweep={sweep}",
         "--skip_missing",
     ]
-    done = subprocess.run(
-        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
-    )
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"bench.py: video ended with {done.returncode}")
     return bench_common.rows_of(done.stdout)
 
 
-def last_attempts(rows):
-    """{library: {run_index: row}} of the rows that are ok."""
+def last_attempts(rows, libraries):
+    """{library: {run_index: row}} of the rows that are ok. Exits where a
+    library has none."""
     by_library = collections.defaultdict(dict)
     for row in sorted(rows, key=lambda r: r["attempt"]):
         if row["status"] == "ok":
             by_library[row["library"]][row["run_index"]] = row
+    missing = [one for one in libraries.split(",") if one not in by_library]
+    if missing:
+        sys.exit(
+            f"bench.py: no run of {', '.join(missing)} is ok; run: make envs"
+            " GROUPS=torch_video, or use --libraries=ffmpeg --decoders="
+        )
     return by_library
 
 
@@ -79,9 +86,9 @@ def speed_ratios(ours, theirs):
     ]
 
 
-def report(container, rule, rows):
+def report(container, rule, rows, libraries):
     print(f"{container} {rule}")
-    by_library = last_attempts(rows)
+    by_library = last_attempts(rows, libraries)
     for library, runs in sorted(by_library.items()):
         row = runs[min(runs)]
         speed = statistics.median(r["throughput"] for r in runs.values())
@@ -109,7 +116,7 @@ def compare_loaders(container, decoder, flags):
         f"{OURS},torchvision",
         flags,
     )
-    by_library = last_attempts(rows)
+    by_library = last_attempts(rows, f"{OURS},torchvision")
     ratios = speed_ratios(by_library[OURS], by_library["torchvision"])
     print(f"{container} loader, two workers")
     return say(f"{OURS} over DataLoader with {decoder}", ratios, LOADER)
@@ -130,6 +137,13 @@ def main():
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--items", type=int, default=50)
     flags = parser.parse_args()
+    if not VIDEO.exists():
+        sys.exit(
+            "bench.py: tools/video is not built; run: dev/bazel.sh build"
+            " //tools/video"
+        )
+    if OURS not in flags.libraries.split(","):
+        sys.exit(f"bench.py: --libraries must contain {OURS}")
     good = True
     for container in flags.containers.split(","):
         for rule in filter(None, flags.rules.split(",")):
@@ -140,7 +154,7 @@ def main():
                 flags.libraries,
                 flags,
             )
-            good &= report(container, rule, rows)
+            good &= report(container, rule, rows, flags.libraries)
         for decoder in filter(None, flags.decoders.split(",")):
             good &= compare_loaders(container, decoder, flags)
     return 0 if good else 3
