@@ -1,6 +1,7 @@
 // Measures weighted mixtures of many data sets of episodes.
 //
 //   bazel run //tools/mixture -- --config=$PWD/configs/mixture/demo.textproto
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -33,7 +34,8 @@ DEFINE_bool(cold, false,
 DEFINE_string(
     on_error, "skip",
     "WORD: what to do with data that cannot be used: skip it, count it and "
-    "list it, or fail the run, with the reason in the row {skip|fail}");
+    "list it, or fail the run, with the reason in the row; if you do not say "
+    "skip, skipped data makes the exit code 3 {skip|fail}");
 DEFINE_string(batches, "",
               "FILE: where to write batch records; default: batch_times.jsonl "
               "beside the rows, or standard output if the rows go there");
@@ -173,10 +175,20 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   options.on_jobs = [&](const std::vector<Job>& jobs) {
     for (const Job& job : jobs) job_ids.push_back(job.job_id());
   };
-  return RunAndSummarize(std::move(options), MixtureText,
-                         [&](const std::vector<Row>& rows) {
-                           return MixtureSummary(rows, job_ids);
-                         });
+  bool has_skipped = false;
+  ASSIGN_OR_RETURN(const ExitCode code,
+                   RunAndSummarize(std::move(options), MixtureText,
+                                   [&](const std::vector<Row>& rows) {
+                                     has_skipped = std::any_of(
+                                         rows.begin(), rows.end(), HasSkipped);
+                                     return MixtureSummary(rows, job_ids);
+                                   }));
+  const bool is_asked_for =
+      !gflags::GetCommandLineFlagInfoOrDie("on_error").is_default;
+  if (code != ExitCode::kDone || !has_skipped || is_asked_for) return code;
+  std::cerr << "mixture: data that cannot be used was skipped; mend it, or use "
+               "--on_error=skip to go without it\n";
+  return ExitCode::kCheckSaidNo;
 }
 
 }  // namespace

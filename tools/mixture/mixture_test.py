@@ -263,6 +263,16 @@ class MixtureTest(harness.TestCase):
         self.assertEqual(run.code, 0, run.stderr)
         self.assertEqual(elsewhere.read_text().count('"record":"batch"'), 14)
 
+    def test_two_files_of_rows_in_one_folder(self):
+        for name in ("a", "b"):
+            run = Run(f"--output={self.folder}/{name}.jsonl")
+            self.assertEqual(run.code, 0, run.stderr)
+        for name in ("batch_times.jsonl", "b.batch_times.jsonl"):
+            text = (self.folder / name).read_text()
+            self.assertEqual(text.count('"record":"batch"'), 14, name)
+        again = Run(f"--output={self.folder}/b.jsonl", "--resume")
+        self.assertEqual(again.code, 0, again.stderr)
+
     def test_a_teardown_that_hangs_is_killed_and_the_row_stays(self):
         run = Run("--teardown_limit=0.3", FEEDRATE_TEARDOWN_DELAY_S="60")
         self.assertEqual(run.code, 0, run.stderr)
@@ -288,6 +298,14 @@ class MixtureTest(harness.TestCase):
         self.assertEqual(run.rows[0]["status"], "ok", run.rows[0]["reason"])
         self.assertGreater(run.rows[0]["mixture"]["skipped"], 0)
         self.assertIn("skipped over all passes, the first", run.stderr)
+        # Nobody said that samples may be lost.
+        self.assertEqual(run.code, 3, run.stderr)
+        self.assertIn("use --on_error=skip to go without it", run.stderr)
+        self.assertIn("skipped_files", run.rows[0]["labels"])
+        self.assertIn("wrong checksum", run.rows[0]["reason"])
+        run = Run("--on_error=skip", dataset=str(data))
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertIn("skipped_files", run.rows[0]["labels"])
 
     def test_weights(self):
         data = self.dataset()
@@ -326,7 +344,7 @@ class MixtureTest(harness.TestCase):
         (version / "features.json").write_text("{}")
         sweep = SHORT + ";metadata=full"
         run = Run(dataset=folder, sweep=sweep)
-        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual(run.code, 3, run.stderr)
         (row,) = run.rows
         self.assertEqual(row["mixture"]["left_out"], ["robot_00"])
         self.assertIn("no image below steps", run.stderr)

@@ -135,7 +135,7 @@ absl::Status ClipWalk::CheckArrived(const std::vector<int64_t>& due) {
 }
 
 absl::Status ClipWalk::Decode(const Segment& segment) {
-  RETURN_IF_ERROR(decoder_->Begin(packets_->EntryOf(segment.first)));
+  RETURN_IF_ERROR(decoder_->BeginRun(packets_->EntryOf(segment.first)));
   arrived_.clear();
   std::vector<int64_t> due;
   for (int64_t i = segment.first; i <= segment.last; ++i) {
@@ -188,7 +188,7 @@ absl::Status ClipWalk::ReadOrdered() {
 
 absl::Status ClipWalk::ReadCounting() {
   counted_ = 0;
-  RETURN_IF_ERROR(decoder_->Begin(EntryKind::kClean));
+  RETURN_IF_ERROR(decoder_->BeginRun(EntryKind::kClean));
   for (int64_t i = 0; i < packets_->size() && missing_ > 0; ++i) {
     ASSIGN_OR_RETURN(const AVPacket* const packet, packets_->Get(i));
     // A frame that is left out would not be counted.
@@ -249,7 +249,7 @@ absl::StatusOr<std::unique_ptr<AvDecoder>> AvDecoder::Open(
   return decoder;
 }
 
-absl::Status AvDecoder::Begin(EntryKind entry) {
+absl::Status AvDecoder::BeginRun(EntryKind entry) {
   context_ = strict_.get();
   if (entry != EntryKind::kOpen) return absl::OkStatus();
   if (open_ == nullptr) {

@@ -45,11 +45,11 @@ class FrameDecoder {
   // Such as `h264`.
   virtual const char* name() const = 0;
 
-  // Whether a run of packets may begin with an open entry. Otherwise Begin gets
-  // only clean ones.
+  // Whether a run of packets may begin with an open entry. Otherwise BeginRun
+  // gets only clean ones.
   virtual bool TakesOpenEntries() const { return false; }
   // Called before the first packet of a run.
-  virtual absl::Status Begin(EntryKind entry) { return absl::OkStatus(); }
+  virtual absl::Status BeginRun(EntryKind entry) { return absl::OkStatus(); }
   // Takes the next packet, and gives `sink` the frames that are ready. The
   // frame of an unwanted packet may be left out when no other depends on it.
   virtual absl::Status Send(const AVPacket& packet, bool wanted,
@@ -133,7 +133,7 @@ class AvDecoder : public FrameDecoder {
 
   const char* name() const override { return strict_->codec->name; }
   bool TakesOpenEntries() const override { return true; }
-  absl::Status Begin(EntryKind entry) override;
+  absl::Status BeginRun(EntryKind entry) override;
   absl::Status Send(const AVPacket& packet, bool wanted,
                     FrameSink* sink) override;
   absl::Status Drain(FrameSink* sink) override;

@@ -117,6 +117,12 @@ std::optional<Chunk> ChunkAt(int64_t at, Source* source) {
         return std::isalnum(c) || c == ' ' || c == '_' || c == '-';
       });
   if (!is_name) return std::nullopt;
+  // Programs that cannot go back leave the sizes of lists open.
+  const int64_t size = chunk.end - chunk.begin;
+  if ((chunk.Is("RIFF") || chunk.Is("LIST")) &&
+      (size == 0 || size == UINT32_MAX)) {
+    chunk.end = source->size();
+  }
   return chunk;
 }
 
@@ -161,7 +167,6 @@ class AviWalk {
   absl::Status Take(const Chunk& chunk, int64_t end, int depth, bool inside) {
     const bool is_list = chunk.Is("LIST") || chunk.Is("RIFF");
     if (chunk.end > end + 1) {
-      // Programs that were stopped leave sizes that are too large, or 0.
       if (inside || is_list) {
         return CutOff(absl::StrCat("chunk ", std::string(chunk.type, 4)),
                       chunk.end, end);

@@ -112,6 +112,17 @@ TEST(ContainerCheckTest, WholeFilesAreWhole) {
   }
 }
 
+// A program that writes to a pipe does not know the sizes of lists.
+TEST(ContainerCheckTest, AnAviFileWithOpenListsIsWhole) {
+  std::string file = *EncodeVideo(OptionsOf(kWholeKinds[0]), 4);
+  file.replace(4, 4, "\xff\xff\xff\xff");
+  file.replace(file.find("movi") - 4, 4, "\xff\xff\xff\xff");
+  ASSERT_TRUE(ClipReader::OpenBytes(file, 1).ok());
+  ExpectNoOtherFrame(file, 1, "open lists");
+  file.resize(file.find("idx1") - 9);
+  EXPECT_FALSE(ClipReader::OpenBytes(file, 1).ok());
+}
+
 // Files were taken for shorter videos where they ended between two frames.
 TEST(ContainerCheckTest, AFileCutOffIsRefused) {
   for (const auto& [name, file] : WholeFiles()) {

@@ -95,7 +95,7 @@ class AvTimedReader : public TimedReader, private FrameSink {
       is_lost_ = false;
       begin_s_ = std::numeric_limits<double>::infinity();
       is_past_ = false;
-      RETURN_IF_ERROR(decoder_->Begin(entry_));
+      RETURN_IF_ERROR(decoder_->BeginRun(entry_));
       is_open_ = false;
       RETURN_IF_ERROR(Send(*packet));
       RETURN_IF_ERROR(Walk());

@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
@@ -318,13 +319,24 @@ absl::Status RowOutput::WriteText(const std::string& text) {
       .WriteText(text);
 }
 
+std::string RowOutput::BatchesBeside(const std::string& rows) {
+  if (rows == "-") return rows;
+  const std::string usual = JoinPath(ParentFolder(rows), kBatchTimesName);
+  if (is_folder_) return usual;
+  const std::string own =
+      absl::StrCat(absl::StripSuffix(rows, ".jsonl"), ".", kBatchTimesName);
+  if (files_.count(own) > 0 || IsFile(own)) return own;
+  // The file of another run may be there, or be written now.
+  File& file = files_[usual];
+  if (file.fd.valid() || OpenFile(usual, &file).ok()) return usual;
+  files_.erase(usual);
+  return own;
+}
+
 absl::Status RowOutput::WriteBatches(const std::vector<Batch>& batches,
                                      const std::string& file) {
-  std::string path = options_.batches;
-  if (path.empty()) {
-    path = PathOf(file);
-    if (path != "-") path = JoinPath(ParentFolder(path), kBatchTimesName);
-  }
+  const std::string path =
+      options_.batches.empty() ? BatchesBeside(PathOf(file)) : options_.batches;
   ASSIGN_OR_RETURN(RecordWriter* const writer, WriterAt(path));
   std::string text;
   for (const Batch& batch : batches) AppendRecord(batch, &text);

@@ -106,7 +106,8 @@ class RowOutput {
     std::string config;
     std::function<void(const std::string&)> warn;
     // Where batch records go. Empty means among the rows on standard output, or
-    // batch_times.jsonl beside the file with the rows.
+    // batch_times.jsonl beside the file with the rows; if another run wrote
+    // that, NAME.batch_times.jsonl beside NAME.jsonl.
     std::string batches;
     // Called after each row is written. May be null.
     std::function<void(const Row&)> on_row;
@@ -145,6 +146,8 @@ class RowOutput {
   absl::StatusOr<RecordWriter*> WriterOf(const std::string& file);
   absl::StatusOr<RecordWriter*> WriterAt(const std::string& path);
   std::string PathOf(const std::string& file) const;
+  // Where the batches of the rows in this file go.
+  std::string BatchesBeside(const std::string& rows);
   absl::Status OpenFile(const std::string& path, File* file) const;
 
   const Options options_;

@@ -22,6 +22,7 @@ namespace feedrate {
 namespace {
 
 constexpr char kIndicative[] = "indicative";
+constexpr char kSkippedFiles[] = "skipped_files";
 
 // What the measured batches contain of each source, in the order of the
 // sources.
@@ -109,7 +110,22 @@ std::string FaultText(const LoaderFault& fault) {
   return absl::StrCat(fault.path(), ": ", fault.reason());
 }
 
+// What could not be used, with the first of it.
+std::string SkippedText(const Mixture& mixture) {
+  std::string text =
+      absl::StrCat(mixture.skipped(), " skipped over all passes");
+  if (mixture.faults_size() > 0) {
+    absl::StrAppend(&text, ", the first: ", FaultText(mixture.faults(0)));
+  }
+  return text;
+}
+
 }  // namespace
+
+bool HasSkipped(const Row& row) {
+  return std::count(row.labels().begin(), row.labels().end(), kSkippedFiles) >
+         0;
+}
 
 absl::Status CheckCounts(const EpochReply& reply, size_t sources) {
   int64_t items = 0;
@@ -209,6 +225,10 @@ void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
   for (const LoaderError& error : reply.errors()) {
     AddSameFields(error, mixture->add_faults());
   }
+  if (mixture->skipped() > 0) {
+    row->add_labels(kSkippedFiles);
+    row->set_reason(SkippedText(*mixture));
+  }
   if (settings.steps < kMixtureSteps || settings.warmup < kMixtureWarmup) {
     row->add_labels(kIndicative);
   }
@@ -274,11 +294,7 @@ std::string MixtureText(const Row& row) {
   const Mixture& mixture = row.mixture();
   std::string text;
   if (mixture.skipped() > 0) {
-    absl::StrAppend(&text, who, mixture.skipped(), " skipped over all passes");
-    if (mixture.faults_size() > 0) {
-      absl::StrAppend(&text, ", the first: ", FaultText(mixture.faults(0)));
-    }
-    absl::StrAppend(&text, "\n");
+    absl::StrAppend(&text, who, SkippedText(mixture), "\n");
   }
   if (mixture.left_out_size() > 0) {
     absl::StrAppend(&text, who,

@@ -25,11 +25,15 @@ std::vector<Batch> BatchesOf(const EpochReply& reply,
                              int64_t warmup);
 
 // Sets timing and `mixture` of a row. Data sets that the reply left out have no
-// part in it. REQUIRES: CheckCounts is OK, and there are more batches than
+// part in it. If data was skipped, the row is labeled and its reason says what.
+// REQUIRES: CheckCounts is OK, and there are more batches than
 // warm-up.
 void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
                 const std::vector<MixtureSource>& sources,
                 const MixtureSettingsOfJob& settings, Row* row);
+
+// Whether data was skipped in the run of this row because it cannot be used.
+bool HasSkipped(const Row& row);
 
 // Whether the samples of a stream keep the weights of the sources, without
 // those that `left_out` names: Pearson's test of its blocks of `block` samples,

@@ -387,6 +387,8 @@ class MixtureMode : public JobMode {
   bool Covers(const Job& job) const override { return IsMixtureJob(job); }
   // The harness adds only two clock readings between batches.
   bool HasNullJob() const override { return false; }
+  std::string JobsTitle() const override { return "mixtures"; }
+  std::string JobTitle(const Job& job) const override { return job.library(); }
   absl::Status Check(const Catalogue&, const Job& job) override {
     return ParseMixtureSettings(job).status();
   }
