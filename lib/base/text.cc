@@ -174,6 +174,52 @@ std::string PrintableLines(absl::string_view text) {
   return absl::StrJoin(lines, "\n");
 }
 
+namespace {
+
+// A space of no width, which people do not see and GitHub does not link across.
+constexpr char kNoLink[] = "&#8203;";
+
+// Whether GitHub would make a link of the text around `plain[i]`: a mention, an
+// issue, or an address. Then a space of no width belongs after the character.
+bool StartsLink(absl::string_view plain, size_t i) {
+  const absl::string_view rest = plain.substr(i);
+  const bool before_digit = rest.size() > 1 && absl::ascii_isdigit(rest[1]);
+  switch (rest[0]) {
+    case '@':
+      return IsAlphanumericAt(plain, i + 1);
+    case '#':
+      return before_digit;
+    case ':':
+      return absl::StartsWith(rest, "://");
+    case '-':
+      return before_digit && absl::EndsWithIgnoreCase(plain.substr(0, i), "gh");
+    case 'w':
+    case 'W':
+      return i >= 2 && absl::EqualsIgnoreCase(plain.substr(i - 2, 4), "www.");
+    default:
+      return false;
+  }
+}
+
+// Whether Markdown would give `plain[i]` a meaning.
+bool IsMarkup(absl::string_view plain, size_t i) {
+  const char c = plain[i];
+  const char next = i + 1 < plain.size() ? plain[i + 1] : '\0';
+  const bool within_word =
+      i > 0 && IsWordCharacter(plain[i - 1]) && IsAlphanumericAt(plain, i + 1);
+  return absl::string_view("\\`*|$").find(c) != absl::string_view::npos ||
+         (c == '~' && next != ' ' && next != '\0') ||
+         // A link. Intervals like `[1, 2]` stay as they are.
+         (c == ']' && (next == '(' || next == '[' || next == ':')) ||
+         // Names like `batch_size` stay as they are.
+         (c == '_' && !within_word) ||
+         // A heading, a list or a rule.
+         (i == 0 && (next == ' ' || next == c) &&
+          absl::string_view("#-+=").find(c) != absl::string_view::npos);
+}
+
+}  // namespace
+
 std::string MarkdownText(absl::string_view text) {
   const std::string plain = PrintableText(text);
   std::string out;
@@ -181,34 +227,18 @@ std::string MarkdownText(absl::string_view text) {
   for (size_t i = 0; i < plain.size(); ++i) {
     const char c = plain[i];
     const char next = i + 1 < plain.size() ? plain[i + 1] : '\0';
-    const bool after_word = i > 0 && IsWordCharacter(plain[i - 1]);
-    const bool before_word = IsAlphanumericAt(plain, i + 1);
-    const bool before_letter = absl::ascii_isalpha(next);
-    if (c == '<' &&
-        (before_letter || next == '/' || next == '!' || next == '?')) {
+    // What follows the last character is not known here.
+    const bool opens = absl::ascii_isalpha(next) || next == '\0';
+    if (c == '<' && (opens || next == '/' || next == '!' || next == '?')) {
       out += "&lt;";
     } else if (c == '>' && i == 0) {
       out += "&gt;";
-    } else if (c == '&' && (before_letter || next == '#')) {
+    } else if (c == '&' && (opens || next == '#')) {
       out += "&amp;";
-    } else if ((c == '@' && before_word && !after_word) ||
-               (c == '#' && absl::ascii_isdigit(next))) {
-      // A space of no width: otherwise GitHub would notify people and link
-      // issues.
-      absl::StrAppend(&out, std::string(1, c), "&#8203;");
     } else {
-      const bool is_markup =
-          absl::string_view("\\`*|$").find(c) != absl::string_view::npos ||
-          (c == '~' && next != ' ' && next != '\0') ||
-          // A link. Intervals like `[1, 2]` stay as they are.
-          (c == ']' && (next == '(' || next == '[' || next == ':')) ||
-          // Names like `batch_size` stay as they are.
-          (c == '_' && !(after_word && before_word)) ||
-          // A heading, a list or a rule.
-          (i == 0 && (next == ' ' || next == c) &&
-           absl::string_view("#-+=").find(c) != absl::string_view::npos);
-      if (is_markup) out += '\\';
+      if (IsMarkup(plain, i)) out += '\\';
       out += c;
+      if (StartsLink(plain, i)) out += kNoLink;
     }
   }
   return out;

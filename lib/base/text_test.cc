@@ -166,7 +166,11 @@ TEST(MarkdownTextTest, NothingIsMarkup) {
   EXPECT_EQ(MarkdownText("---"), "\\---");
   EXPECT_EQ(MarkdownText("-"), "-");
   EXPECT_EQ(MarkdownText("-3.5%"), "-3.5%");
-  EXPECT_EQ(MarkdownText("@team a@b #12"), "@&#8203;team a@b #&#8203;12");
+  EXPECT_EQ(MarkdownText("a <"), "a &lt;");
+  EXPECT_EQ(MarkdownText("@team a@b #12 GH-7"),
+            "@&#8203;team a@&#8203;b #&#8203;12 GH-&#8203;7");
+  EXPECT_EQ(MarkdownText("https://a.example www.a.example a:b w."),
+            "https:&#8203;//a.example www&#8203;.a.example a:b w.");
 }
 
 TEST(MarkdownCodeTest, NothingEndsIt) {

@@ -172,6 +172,9 @@ std::string CellHtml(const DocumentCell& cell, Align align, bool is_name) {
   if (!cell.detail.empty()) {
     absl::StrAppend(&out, " <small>", XmlText(cell.detail), "</small>");
   }
+  if (!cell.remark.empty()) {
+    absl::StrAppend(&out, "<br><small>", XmlText(cell.remark), "</small>");
+  }
   return out + (is_name ? "</th>" : "</td>");
 }
 
@@ -329,16 +332,38 @@ std::string ToHtml(const Document& document) {
 namespace {
 
 // Escapes `text` and formats text between back quotes as code, unless it would
-// end the cell of a table.
+// end the cell of a table. Back quotes of foreign text only move the bounds:
+// what is not code is escaped as a whole, so that no two parts become markup
+// together.
 std::string MarkdownProse(const std::string& text, bool in_cell = false) {
   std::string out;
+  std::string plain;
   bool is_code = false;
   for (const absl::string_view part : absl::StrSplit(text, '`')) {
-    const bool may_be_code = !in_cell || !absl::StrContains(part, '|');
-    out += is_code && may_be_code ? MarkdownCode(part) : MarkdownText(part);
+    if (is_code && !part.empty() &&
+        !(in_cell && absl::StrContains(part, '|'))) {
+      absl::StrAppend(&out, MarkdownText(plain));
+      // Two codes without a space between them would be one.
+      if (absl::EndsWith(out, "`")) out += ' ';
+      out += MarkdownCode(part);
+      plain.clear();
+    } else {
+      absl::StrAppend(&plain, part);
+    }
     is_code = !is_code;
   }
-  return out;
+  return out + MarkdownText(plain);
+}
+
+// An address that nothing ends. Empty if it is none.
+std::string MarkdownAddress(const std::string& link) {
+  if (!absl::StartsWith(link, "http://") &&
+      !absl::StartsWith(link, "https://")) {
+    return "";
+  }
+  return absl::StrReplaceAll(
+      PrintableText(link),
+      {{"<", "%3C"}, {">", "%3E"}, {"`", "%60"}, {"|", "%7C"}, {"\\", "%5C"}});
 }
 
 // A fence that no line of `text` closes.
@@ -404,12 +429,14 @@ class MarkdownWriter {
  private:
   static std::string CellText(const DocumentCell& cell) {
     std::string text = MarkdownProse(cell.text, /*in_cell=*/true);
-    if (absl::StartsWith(cell.link, "http")) {
-      text = absl::StrCat("[", text, "](<", cell.link, ">)");
-    }
+    const std::string address = MarkdownAddress(cell.link);
+    if (!address.empty()) text = absl::StrCat("[", text, "](<", address, ">)");
     if (cell.is_best) text = absl::StrCat("**", text, "**");
     if (!cell.detail.empty()) {
       absl::StrAppend(&text, " ", MarkdownText(cell.detail));
+    }
+    if (!cell.remark.empty()) {
+      absl::StrAppend(&text, " ", MarkdownText(cell.remark));
     }
     return text;
   }

@@ -43,6 +43,8 @@ struct DocumentCell {
   absl::optional<double> value;
   // Small print below the text.
   std::string detail;
+  // What a reader must know beside the number, in a line of its own.
+  std::string remark;
   // Shown when the pointer is over the cell.
   std::string hover;
   // Where the text leads. Empty: nowhere. REQUIRES: it starts with http://,

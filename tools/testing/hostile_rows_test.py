@@ -4,7 +4,8 @@
 Names hold terminal escapes, line breaks, commands of CI servers, markup and
 characters that XML forbids; numbers are at the ends of what JSON can say. No
 program may die or hang, and no output may hold what was smuggled in: XML goes
-through Expat, JSON, CSV and HTML through the parsers of Python.
+through Expat, JSON, CSV and HTML through the parsers of Python, Markdown
+through GitHub's cmark-gfm.
 """
 
 import csv
@@ -14,6 +15,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ import xml.parsers.expat
 
 ROOT = pathlib.Path.cwd()
 TIMEOUT_S = 60
+CMARK = shutil.which("cmark-gfm")
 ROUNDS = 100 if os.environ.get("FEEDRATE_FULL") else 8
 
 PIECES = [
@@ -33,6 +36,9 @@ PIECES = [
     "}", "~", "/", "../", "a/b", ".", " ", ",", ";", "\t", "\ufffe", "\uffff",
     "\ufeff", "\u202e", "\u2066", "\U0001f600", "é", "日本", "\x1f", "nan",
     "inf", "-", "1e400", "kornia", "Blur", "x" * 300,
+    "https://evil.example/x", "www.evil.example", "a@evil.example", "GH-1",
+    "<https://evil.example>", "[a]: http://evil.example", "![x](http://e.x)",
+    "<img src=x onerror=alert(1)>", "`<img src=x>`", "<", "img src=x>", "``",
 ]  # fmt: skip
 NUMBERS = [
     0, 1, -1, 123.4, 5e-324, 1e-310, 1e-9, 1e15, 1.7976931348623157e308,
@@ -288,7 +294,46 @@ class Html(html.parser.HTMLParser):
         assert tag != "b" and not any(n.startswith("on") for n in names), tag
 
 
+# What our Markdown consists of. Anything else came from a row.
+TAGS = {
+    "p", "h1", "h2", "h3", "h4", "ul", "li", "table", "thead", "tbody", "tr",
+    "th", "td", "strong", "code", "pre", "blockquote", "details", "summary",
+    "br",
+}  # fmt: skip
+
+
+class Markdown(html.parser.HTMLParser):
+    """What GitHub's own program makes of our Markdown."""
+
+    def __init__(self, what):
+        super().__init__()
+        self.what = what
+
+    def handle_starttag(self, tag, attrs):
+        place = f"{self.what}: <{tag} {attrs}> at {self.getpos()}"
+        assert tag in TAGS, place
+        assert all(name in ("align", "open") for name, _ in attrs), place
+
+
+def check_rendered(what, text):
+    if not CMARK:
+        return
+    rendered = subprocess.run(
+        [
+            *(CMARK, "--unsafe"),
+            *("-e", "table", "-e", "autolink", "-e", "strikethrough"),
+            *("-e", "tasklist"),
+        ],
+        input=text.encode(),
+        capture_output=True,
+        check=True,
+        timeout=TIMEOUT_S,
+    ).stdout.decode()
+    Markdown(what).feed(rendered)
+
+
 def check_markdown(what, text):
+    check_rendered(what, text)
     columns = None
     fence = None
     for line in text.split("\n"):
@@ -298,7 +343,7 @@ def check_markdown(what, text):
             elif line == fence:
                 fence = None
             continue
-        stripped = re.sub(r"\\.", "", re.sub(r"(`+).*?\1", "", line))
+        stripped = re.sub(r"\\.", "-", re.sub(r"(`+).*?\1", "-", line))
         rest = re.sub("</?(details|summary)>", "", stripped)
         assert not re.search("<[a-zA-Z/!?]", rest), f"{what}: {line!r}"
         if line.startswith("|"):
@@ -515,6 +560,8 @@ def main():
             except Exception:
                 print(f"seed {seed}", file=sys.stderr)
                 raise
+    if not CMARK:
+        print("SKIPPED: Markdown was not rendered; apt-get install cmark-gfm")
     print(f"{ROUNDS} rounds")
 
 
