@@ -55,6 +55,8 @@
   }
   for (const table of document.querySelectorAll("table")) {
     Array.from(table.tHead.rows[0].cells).forEach(function (heading, column) {
+      // A button needs a name.
+      if (!heading.textContent.trim()) return;
       const sorter = make("button", {
         type: "button",
         textContent: heading.textContent,
@@ -305,8 +307,9 @@
   const tip = make("div", { id: "tip", hidden: true });
   document.body.append(tip);
   for (const title of document.querySelectorAll("svg g > title")) {
+    // For the pointer only: to screen readers a chart is one image with a name,
+    // and the tables have its numbers.
     title.parentNode.dataset.tip = title.textContent;
-    title.parentNode.setAttribute("aria-label", title.textContent);
     title.remove();
   }
   for (const cell of document.querySelectorAll("td[title], th[title]")) {

@@ -32,10 +32,6 @@ constexpr char kRules[] = R"css(
 .chart .line{fill:none;stroke-width:2;stroke-linejoin:round}
 .chart .band{opacity:.18;stroke:none}
 .chart .faint{opacity:.55}
-.chart .f0{fill:$s0}.chart .f1{fill:$s1}.chart .f2{fill:$s2}.chart .f3{fill:$s3}
-.chart .f4{fill:$s4}.chart .f5{fill:$s5}.chart .f6{fill:$s6}.chart .f7{fill:$s7}
-.chart .k0{stroke:$s0}.chart .k1{stroke:$s1}.chart .k2{stroke:$s2}.chart .k3{stroke:$s3}
-.chart .k4{stroke:$s4}.chart .k5{stroke:$s5}.chart .k6{stroke:$s6}.chart .k7{stroke:$s7}
 )css";
 
 std::string ClassAttribute(absl::string_view css_class) {
@@ -63,7 +59,14 @@ double FontSizeOf(absl::string_view css_class) {
 
 }  // namespace
 
-const char* ChartCss() { return kRules; }
+std::string ChartCss() {
+  std::string rules = kRules;
+  for (int i = 0; i < kSeriesColors; ++i) {
+    absl::StrAppend(&rules, ".chart .f", i, "{fill:$s", i, "}.chart .k", i,
+                    "{stroke:$s", i, "}\n");
+  }
+  return rules;
+}
 
 Svg::Svg(double width, double height, std::string title)
     : width_(width), height_(height), title_(std::move(title)) {}
@@ -165,7 +168,7 @@ std::string Svg::ToFile(const TrueTypeFont* font) const {
       CoordinateText(width_), "\" height=\"", CoordinateText(height_),
       "\" viewBox=\"0 0 ", CoordinateText(width_), " ", CoordinateText(height_),
       "\">\n<title>", XmlText(title_), "</title>\n<style>",
-      WithColors(kRules, Theme::kLight), "</style>\n",
+      WithColors(ChartCss(), Theme::kLight), "</style>\n",
       "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", Body(font),
       "</svg>\n");
 }
@@ -191,12 +194,31 @@ struct Color {
 
 // For dark pages: lighter where the original is hard to see.
 constexpr Color kColors[] = {
-    {"ink", "#1b1f24", "#e8eaed"},  {"muted", "#57606a", "#a3adb8"},
-    {"grid", "#dfe3e8", "#353c45"}, {"paper", "#ffffff", "#16191d"},
-    {"s0", "#0072b2", "#4aa8e0"},   {"s1", "#d55e00", "#f08a4b"},
-    {"s2", "#009e73", "#2fc79b"},   {"s3", "#cc79a7", "#e09cc3"},
-    {"s4", "#e69f00", "#f0b73a"},   {"s5", "#56b4e9", "#8fd0f5"},
-    {"s6", "#6e7781", "#b0b8c1"},   {"s7", "#b8a900", "#f0e442"},
+    {"ink", "#1b1f24", "#e8eaed"},
+    {"muted", "#57606a", "#a3adb8"},
+    {"grid", "#dfe3e8", "#353c45"},
+    {"paper", "#ffffff", "#16191d"},
+    {"s0", "#0072b2", "#4aa8e0"},
+    {"s1", "#d55e00", "#f08a4b"},
+    {"s2", "#009e73", "#2fc79b"},
+    {"s3", "#cc79a7", "#e09cc3"},
+    {"s4", "#e69f00", "#f0b73a"},
+    {"s5", "#56b4e9", "#8fd0f5"},
+    {"s6", "#6e7781", "#b0b8c1"},
+    {"s7", "#b8a900", "#f0e442"},
+    // Each as far as possible from those before it.
+    {"s8", "#0606f9", "#9806f9"},
+    {"s9", "#f906e0", "#06f906"},
+    {"s10", "#05c705", "#f906b0"},
+    {"s11", "#34037c", "#065de0"},
+    {"s12", "#f91f61", "#f9064f"},
+    {"s13", "#630303", "#5b6c13"},
+    {"s14", "#50570f", "#1fad2d"},
+    {"s15", "#9b83fc", "#d783fc"},
+    {"s16", "#d2a679", "#e0fdb4"},
+    {"s17", "#630346", "#9b534b"},
+    {"s18", "#037c03", "#26736b"},
+    {"s19", "#d92691", "#ac397e"},
 };
 
 // Equidistant colors of the cividis scale.

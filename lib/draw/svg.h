@@ -16,7 +16,7 @@ class TrueTypeFont;
 // Classes: t (tick text), l (label), v (value), h (heading), grid, axis, band,
 // f0 … f7 (fill of a series), k0 … k7 (stroke of a series), whisker, ref (a
 // reference line), none (hatched: nothing was measured).
-const char* ChartCss();
+std::string ChartCss();
 
 // A drawing, filled from back to front. Coordinates are pixels at 96 dpi, y
 // grows downwards. Shapes have classes, not colors: the page's style sheet sets
@@ -93,15 +93,17 @@ class PathData {
   std::string text_;
 };
 
-// Number of colors for series: the palette of Okabe and Ito, which people with
-// any common form of color blindness can distinguish. Its black is gray here,
-// and its yellow, which is hard to see on white, comes last.
-inline constexpr int kSeriesColors = 8;
+// Number of colors for series. The first eight are the palette of Okabe and
+// Ito, which people with any common form of color blindness can distinguish.
+// Its black is gray here, and its yellow, which is hard to see on white, comes
+// last.
+inline constexpr int kSeriesColors = 20;
+inline constexpr int kEasyColors = 8;
 
 // The background of a chart.
 enum class Theme { kLight, kDark };
 
-// Replaces $ink, $muted, $grid, $paper and $s0 … $s7 in `css` by the colors of
+// Replaces $ink, $muted, $grid, $paper and $s0 … $s19 in `css` by the colors of
 // `theme`, or by var(--ink) and so on for a page that defines them.
 std::string WithColors(const std::string& css, Theme theme);
 std::string WithVariables(const std::string& css);

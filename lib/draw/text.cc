@@ -176,6 +176,18 @@ std::string ToColumns(absl::string_view text, size_t columns) {
   return std::string(text.substr(0, kept));
 }
 
+std::string FirstWords(absl::string_view text, size_t columns) {
+  if (DisplayWidth(text) <= columns) return std::string(text);
+  std::string start = ToColumns(text, columns > 0 ? columns - 1 : 0);
+  // A word ends where a space follows or is the last that fits.
+  if (start.size() < text.size() && text[start.size()] != ' ') {
+    const size_t space = start.rfind(' ');
+    if (space != std::string::npos && space > 0) start.resize(space);
+  }
+  while (!start.empty() && start.back() == ' ') start.pop_back();
+  return start + "…";
+}
+
 std::vector<std::string> WrappedLines(absl::string_view text, size_t columns,
                                       absl::string_view indent) {
   if (DisplayWidth(text) <= columns) return {std::string(text)};

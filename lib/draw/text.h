@@ -40,6 +40,10 @@ size_t DisplayWidth(absl::string_view text);
 // The start of `text` that fits into `columns`.
 std::string ToColumns(absl::string_view text, size_t columns);
 
+// `text` if it fits into `columns`, else its first words and `…`: never a part
+// of a word, unless the first alone is too long.
+std::string FirstWords(absl::string_view text, size_t columns);
+
 // The width that printed tables keep to.
 inline constexpr size_t kMaxColumns = 120;
 

@@ -13,6 +13,16 @@
 namespace feedrate {
 namespace {
 
+TEST(FirstWordsTest, CutsBetweenWords) {
+  EXPECT_EQ(FirstWords("out of memory", 13), "out of memory");
+  EXPECT_EQ(FirstWords("out of memory", 12), "out of…");
+  EXPECT_EQ(FirstWords("out of memory", 7), "out of…");
+  EXPECT_EQ(FirstWords("out of memory", 6), "out…");
+  EXPECT_EQ(FirstWords("memory", 4), "mem…");
+  EXPECT_EQ(FirstWords("a  b", 3), "a…");
+  EXPECT_EQ(FirstWords("", 0), "");
+}
+
 TEST(SignificantTextTest, KeepsWholeDigitsAndGroupsThem) {
   EXPECT_EQ(SignificantText(0), "0");
   EXPECT_EQ(SignificantText(0.012345), "0.0123");

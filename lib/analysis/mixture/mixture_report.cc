@@ -351,14 +351,14 @@ Parts PartsOf(const MixtureRun& run) {
   std::iota(parts.own.begin(), parts.own.end(), 0);
   std::stable_sort(parts.own.begin(), parts.own.end(),
                    [&](size_t a, size_t b) { return samples[a] > samples[b]; });
-  parts.has_others = parts.own.size() > kSeriesColors;
-  if (parts.has_others) parts.own.resize(kSeriesColors - 1);
+  parts.has_others = parts.own.size() > kEasyColors;
+  if (parts.has_others) parts.own.resize(kEasyColors - 1);
   for (const size_t d : parts.own) {
     const int color = static_cast<int>(parts.names.size());
     // Gray is for the other data sets, or for the last if there are no others.
-    parts.colors.push_back(color < kGray                ? color
-                           : color == kSeriesColors - 1 ? kGray
-                                                        : kSeriesColors - 1);
+    parts.colors.push_back(color < kGray              ? color
+                           : color == kEasyColors - 1 ? kGray
+                                                      : kEasyColors - 1);
     parts.names.push_back(run.datasets[d]);
   }
   if (parts.has_others) {
