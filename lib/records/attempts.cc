@@ -81,6 +81,14 @@ bool HasLabel(const Row& row, absl::string_view label) {
          row.labels().end();
 }
 
+bool QualifiesSpeed(absl::string_view label) {
+  for (const char* known : {"host_cpu", "memory_limited", "partly_cold",
+                            "per_sample_loop", "skipped_files"}) {
+    if (label == known) return true;
+  }
+  return false;
+}
+
 std::string PageCacheOf(const Row& row) {
   if (HasLabel(row, "cold")) return "cold";
   return HasLabel(row, "partly_cold") ? "" : "warm";

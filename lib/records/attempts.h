@@ -35,6 +35,12 @@ std::vector<std::string> DisturbancesAmong(
 
 bool HasLabel(const Row& row, absl::string_view label);
 
+// Whether a label says under which condition a row's speed holds, so that every
+// table and chart must show it beside the number: `host_cpu`, `memory_limited`,
+// `partly_cold`, `per_sample_loop`, `skipped_files`. What is `cold` or
+// `exploratory` has tables of its own.
+bool QualifiesSpeed(absl::string_view label);
+
 // Whether the page cache had the row's data: `cold`, `warm`, or nothing if it
 // had a part.
 std::string PageCacheOf(const Row& row);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/files.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/json.h"
 
@@ -140,17 +141,21 @@ Job JobOfRow(const Row& row) {
 
 std::string ResultFileName(const Job& job, int num_runs) {
   std::string name =
-      absl::StrCat(job.scenario(), "/", job.mode(), "/", job.library(), "_");
+      absl::StrCat(FileNameOf(job.scenario()), "/", FileNameOf(job.mode()), "/",
+                   FileNameOf(job.library()), "_");
   if (job.mode() == "micro" || job.mode() == "decode") {
     name += job.mode();
   } else {
-    absl::StrAppend(&name, job.scope(), "_n");
+    absl::StrAppend(&name, job.scope().empty() ? "" : FileNameOf(job.scope()),
+                    "_n");
     job.num_items() == 0 ? absl::StrAppend(&name, "all")
                          : absl::StrAppend(&name, job.num_items());
     absl::StrAppend(&name, "_r", num_runs, "_w", job.workers(), "_b",
                     job.batch_size());
   }
-  if (job.device() != "cpu") absl::StrAppend(&name, "_dev-", job.device());
+  if (job.device() != "cpu") {
+    absl::StrAppend(&name, "_dev-", FileNameOf(job.device()));
+  }
   return name + "_results.jsonl";
 }
 

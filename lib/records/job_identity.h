@@ -31,8 +31,9 @@ Job JobOfRow(const Row& row);
 //   image-rgb/pipeline/kornia_memory_dataloader_augment_n10000_r1_w8_b256
 //       _dev-cuda_results.jsonl                    (one name, wrapped here)
 // `num_runs` comes from the config. As in the public benchmark, a device other
-// than the CPU is named and `nall` stands for the whole data set. No other code
-// makes these names.
+// than the CPU is named and `nall` stands for the whole data set. Never leads
+// out of the folder, whatever the job's words are. No other code makes these
+// names.
 std::string ResultFileName(const Job& job, int num_runs);
 
 // Files that runners and `plan` write next to the results.

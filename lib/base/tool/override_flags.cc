@@ -26,7 +26,8 @@ DEFINE_string(params_profile, "",
 DEFINE_string(env_set, "", "NAME: library versions {paper|current}");
 DEFINE_string(subject, "",
               "MODULE:NAME: your own Python code to measure beside the "
-              "libraries; repeat it, or separate by commas, for several");
+              "libraries; repeat it, or separate by commas, for several; with "
+              "--jobs: the code that these jobs may run");
 DEFINE_string(python, "",
               "PATH: Python interpreter that runs --subject; default: the "
               "python3 in PATH");

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -94,6 +95,19 @@ std::string TaskFile(const std::string& name, absl::string_view ending) {
   return absl::StrCat("tasks/", name, ending);
 }
 
+}  // namespace
+
+void SetSubjects(const Selection& selection, ShellSettings* settings) {
+  std::vector<std::string> names;
+  for (const PythonSubject& subject : selection.subjects()) {
+    names.push_back(subject.name());
+  }
+  settings->Set("SUBJECTS", absl::StrJoin(names, ","));
+  settings->Set("PYTHON", selection.python());
+}
+
+namespace {
+
 std::string TaskSettings(const CampaignTask& task, const RunConfig& config) {
   const Data& data = config.data();
   ShellSettings settings;
@@ -102,6 +116,7 @@ std::string TaskSettings(const CampaignTask& task, const RunConfig& config) {
   const bool is_path = data.dataset().find("synthetic:") != 0;
   settings.Set("DATASET", is_path ? data.dataset() : "");
   settings.Set("DATASET_ID", data.id());
+  SetSubjects(config.selection(), &settings);
   settings.Set("ARCHIVE", data.archive());
   settings.Set("ARCHIVE_BYTES", data.has_archive_bytes()
                                     ? absl::StrCat(data.archive_bytes())

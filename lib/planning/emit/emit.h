@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/config/policy.pb.h"
+#include "lib/config/run_config.pb.h"
 #include "lib/planning/emit/campaign.h"
 #include "lib/planning/plan_session.h"
 
@@ -30,6 +31,10 @@ class ShellSettings {
  private:
   std::string text_;
 };
+
+// The code of the user that the jobs of a config may run, and its interpreter:
+// a program that reads jobs from a file runs only what its flags name.
+void SetSubjects(const Selection& selection, ShellSettings* settings);
 
 // The scripts of a campaign, which are files in templates/.
 

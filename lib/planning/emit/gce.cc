@@ -247,6 +247,7 @@ class Machines {
     settings->Set("TOOL", task.tool);
     settings->Set("DATASET", "");
     settings->Set("DATASET_ID", data.id());
+    SetSubjects(config.selection(), settings);
     settings->Set("ARCHIVE_BYTES", data.has_archive_bytes()
                                        ? absl::StrCat(data.archive_bytes())
                                        : "");

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -59,7 +60,6 @@ std::string LateOverride(const Overrides& o) {
   if (o.params_profile.has_value()) return "params_profile";
   if (o.env_set.has_value()) return "env_set";
   if (o.sample_ratio.has_value()) return "sample_ratio";
-  if (o.subjects.has_value()) return "subject";
   if (o.sweep.has_value()) return "sweep";
   if (o.seed.has_value()) return "seed";
   return "";
@@ -79,7 +79,45 @@ absl::Status CheckNothingIsLate(const Overrides& overrides) {
   return late.empty() ? absl::OkStatus() : TooLate(late);
 }
 
+absl::Status CheckSubjectsNamed(const std::vector<Job>& jobs,
+                                const Overrides& overrides) {
+  const std::vector<std::string> named =
+      overrides.subjects.value_or(std::vector<std::string>());
+  for (const Job& job : jobs) {
+    if (!IsSubject(job.library()) ||
+        absl::c_linear_search(named, job.library())) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "job ", PrintableText(job.job_id()), " would import and run \"",
+        PrintableText(job.library()),
+        "\", which only the file of jobs names; if you trust that code, name "
+        "it with --subject too"));
+  }
+  return absl::OkStatus();
+}
+
 namespace {
+
+// What else a file of jobs could make this program run: an interpreter, and the
+// subject that outputs are compared with.
+absl::Status CheckConfigNamed(const Selection& selection,
+                              const std::vector<Job>& jobs,
+                              const Overrides& flags) {
+  const bool any_subject = absl::c_any_of(
+      jobs, [](const Job& job) { return IsSubject(job.library()); });
+  if (any_subject && !selection.python().empty() && !flags.python.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the jobs were planned for the interpreter \"",
+                     PrintableText(selection.python()),
+                     "\"; name the one to use with --python"));
+  }
+  Job reference;
+  reference.set_job_id(jobs[0].job_id());
+  reference.set_library(selection.reference());
+  if (flags.reference.has_value()) return absl::OkStatus();
+  return CheckSubjectsNamed({reference}, flags);
+}
 
 // Keeps only the jobs that are also in the file. `duel` uses this to run
 // suspects again; its file may also name the null job, which is in no plan.
@@ -179,6 +217,7 @@ absl::StatusOr<JobList> ReadJobs(const JobSource& source) {
   RETURN_IF_ERROR(CheckNothingIsLate(source.overrides));
   JobList list;
   ASSIGN_OR_RETURN(list.jobs, ReadJobFile(source.jobs));
+  RETURN_IF_ERROR(CheckSubjectsNamed(list.jobs, source.overrides));
   return list;
 }
 
@@ -235,8 +274,29 @@ absl::Status ReadConfigs(const Overrides& flags, JobList* list) {
 
 namespace {
 
+// Names that become parts of paths: of workers, environments and result files.
+absl::Status CheckNames(const Job& job) {
+  const std::string id = absl::StrCat("job ", PrintableText(job.job_id()));
+  const std::pair<const char*, const std::string&> names[] = {
+      {"library", job.library()},
+      {"env_group", job.env_group()},
+      {"env_set", job.env_set()}};
+  for (const auto& [field, name] : names) {
+    if (name.empty() || IsSubject(name) || FileNameOf(name) == name) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(id, ": ", field, " \"", PrintableText(name),
+                     "\" is no name; use letters, digits, - and _"));
+  }
+  if (job.output().empty()) return absl::OkStatus();
+  const absl::Status inside = CheckStaysBelow(job.output());
+  if (inside.ok()) return inside;
+  return absl::InvalidArgumentError(
+      absl::StrCat(id, ": output: ", PrintableText(inside.message())));
+}
+
 absl::Status CheckJob(const Job& job, const std::string& tool,
                       const Catalogue& catalogue) {
+  RETURN_IF_ERROR(CheckNames(job));
   const Scenario* scenario = catalogue.FindScenario(job.scenario());
   const ModePolicy* mode =
       scenario == nullptr ? nullptr
@@ -257,8 +317,9 @@ absl::Status CheckJob(const Job& job, const std::string& tool,
 absl::StatusOr<JobList> LoadJobList(const JobSource& given,
                                     const Catalogue& catalogue) {
   JobSource source = given;
-  // What a subject needs beside its name is in a config of its own.
-  if (source.config.empty() && source.jobs == "-" &&
+  // What a subject needs beside its name is in a config of its own. If jobs are
+  // given, the flag says which code they may run.
+  if (source.config.empty() && source.jobs == "-" && !source.jobs_given &&
       source.overrides.subjects.has_value()) {
     source.config = JoinPath(
         catalogue.configs_dir(),
@@ -283,6 +344,7 @@ absl::StatusOr<JobList> LoadJobList(const JobSource& given,
   if (!source.config.empty()) return list;
   const Overrides& flags = source.overrides;
   RETURN_IF_ERROR(ReadConfigs(flags, &list));
+  RETURN_IF_ERROR(CheckConfigNamed(list.config.selection(), list.jobs, flags));
   if (!flags.dataset.value_or("").empty()) {
     ASSIGN_OR_RETURN(const std::string id, DatasetId(*flags.dataset));
     for (const Job& job : list.jobs) {
@@ -310,6 +372,11 @@ absl::Status DoneRuns::Read(
         // What is only partly cold may be either.
         if (cold_.has_value() && row.status() == "ok" && !cache.empty() &&
             (cache == "cold") != *cold_) {
+          return absl::OkStatus();
+        }
+        const std::optional<int32_t> cpus = cpus_of_(row.mode());
+        if (row.has_usable_cpus() != cpus.has_value() ||
+            row.usable_cpus() != cpus.value_or(0)) {
           return absl::OkStatus();
         }
         const std::string version = version_of_(row.library());

@@ -30,6 +30,8 @@ struct JobSource {
   // File with jobs; `-` is standard input. With a config, keeps only the
   // planned jobs that are also in this file, unless it is `-`.
   std::string jobs = "-";
+  // Whether the user named `jobs`, also as `-`.
+  bool jobs_given = false;
   // The file in configs/subjects/ that subjects are planned from if there is
   // neither a config nor a file with jobs. Empty means that of the tool.
   std::string subject_config;
@@ -53,13 +55,21 @@ struct JobList {
 // unless a flag or the config that is named says otherwise.
 //
 // InvalidArgument when there are no jobs, when one is for another program (the
-// message names it), or when flags would change jobs that are already planned.
+// message names it), when flags would change jobs that are already planned, or
+// when a job that was read would run code that no flag names, or write outside
+// of the folder of --output.
 absl::StatusOr<JobList> LoadJobList(const JobSource& source,
                                     const Catalogue& catalogue);
 
 // InvalidArgument names a flag that would change jobs that are already planned.
-// `dataset`, `label`, `note` and `output` do not.
+// `dataset`, `label`, `note`, `output`, `python`, `reference` and `subject` do
+// not.
 absl::Status CheckNothingIsLate(const Overrides& overrides);
+
+// A file of jobs may come from rows of others, and a subject is code to import.
+// InvalidArgument unless --subject names every subject among the jobs.
+absl::Status CheckSubjectsNamed(const std::vector<Job>& jobs,
+                                const Overrides& overrides);
 
 // InvalidArgument for a flag that would change jobs that are already planned.
 absl::Status TooLate(absl::string_view flag);
@@ -77,13 +87,18 @@ absl::Status ReadConfigs(const Overrides& flags, JobList* list);
 class DoneRuns {
  public:
   // A row counts as done when it is from this machine, from the library version
-  // that `version_of` returns (any if that is an empty string), and as cold as
-  // these runs. Without `cold`, the page cache does not matter.
+  // that `version_of` returns (any if that is an empty string), from as many
+  // processors as `cpus_of` returns for its mode, and as cold as these runs.
+  // Without `cold`, the page cache does not matter.
   using VersionOf = std::function<std::string(const std::string& library)>;
-  DoneRuns(const std::string& machine_profile, VersionOf version_of,
-           std::optional<bool> cold = std::nullopt)
+  using CpusOf = std::function<std::optional<int32_t>(const std::string& mode)>;
+  DoneRuns(
+      const std::string& machine_profile, VersionOf version_of,
+      std::optional<bool> cold = std::nullopt,
+      CpusOf cpus_of = [](const std::string&) { return std::nullopt; })
       : machine_profile_(machine_profile),
         version_of_(std::move(version_of)),
+        cpus_of_(std::move(cpus_of)),
         cold_(cold),
         existing_(machine_profile) {}
 
@@ -100,6 +115,7 @@ class DoneRuns {
  private:
   const std::string machine_profile_;
   const VersionOf version_of_;
+  const CpusOf cpus_of_;
   const std::optional<bool> cold_;
   ExistingRuns existing_;
   std::map<std::pair<std::string, int32_t>, int32_t> attempts_;

@@ -1,6 +1,7 @@
 #include "lib/runner/core/job_list.h"
 
 #include <fstream>
+#include <functional>
 #include <memory>
 
 #include "absl/strings/match.h"
@@ -15,6 +16,7 @@
 #include "lib/records/json.h"
 #include "lib/records/row.pb.h"
 #include "lib/runner/core/job_settings.h"
+#include "lib/runner/core/rows.h"
 
 namespace feedrate {
 namespace {
@@ -97,6 +99,78 @@ TEST_F(JobListTest, ReadsPlannedJobs) {
   EXPECT_EQ(list->jobs.size(), 1);
   EXPECT_EQ(list->dataset, "/data/val");
   EXPECT_EQ(list->config.label(), "x");
+}
+
+// Rows of others become jobs, and a subject is code in the current folder.
+TEST_F(JobListTest, JobsRunNoCodeThatOnlyTheyName) {
+  const auto problem_of = [this](const std::function<void(Job*)>& change) {
+    Job job;
+    job.set_job_id("00000000000000aa");
+    job.set_scenario("image-rgb");
+    job.set_mode("micro");
+    change(&job);
+    std::string text;
+    AppendRecord(job, &text);
+    source_.jobs = JobsFile(text);
+    return Problem();
+  };
+  const auto set_evil = [](Job* job) { job->set_library("evil:flip"); };
+  EXPECT_THAT(problem_of(set_evil),
+              HasSubstr("job 00000000000000aa would import and run "
+                        "\"evil:flip\", which only the file of jobs names"));
+  EXPECT_THAT(problem_of([](Job* job) { job->set_library("/a/evil.pt"); }),
+              HasSubstr("would import and run \"/a/evil.pt\""));
+  const std::string reference =
+      "selection { reference: \"evil:flip\" python: \"/evil/python\" }";
+  EXPECT_THAT(problem_of([&](Job* job) { job->set_config(reference); }),
+              HasSubstr("would import and run \"evil:flip\""));
+
+  source_.overrides.subjects = {"mine:flip", "evil:flip"};
+  EXPECT_EQ(problem_of(set_evil), "");
+  EXPECT_EQ(problem_of([&](Job* job) { job->set_config(reference); }), "");
+  const auto set_python = [&](Job* job) {
+    set_evil(job);
+    job->set_config(reference);
+  };
+  EXPECT_THAT(problem_of(set_python), HasSubstr("\"/evil/python\"; name the "
+                                                "one to use with --python"));
+  source_.overrides.python = "python3";
+  EXPECT_EQ(problem_of(set_python), "");
+}
+
+TEST_F(JobListTest, JobsLeadOutOfNoFolder) {
+  const auto problem_of = [this](const std::string& field,
+                                 const std::string& value) {
+    Job job;
+    job.set_job_id("00000000000000aa");
+    job.set_scenario("image-rgb");
+    job.set_mode("micro");
+    job.GetReflection()->SetString(
+        &job, job.GetDescriptor()->FindFieldByName(field), value);
+    std::string text;
+    AppendRecord(job, &text);
+    source_.jobs = JobsFile(text);
+    return Problem();
+  };
+  EXPECT_EQ(problem_of("output", "image-rgb/micro/a_micro_results.jsonl"), "");
+  for (const char* bad : {"/tmp/x.jsonl", "../x.jsonl", "a/../../x.jsonl"}) {
+    EXPECT_THAT(problem_of("output", bad),
+                HasSubstr("is no path below a folder"))
+        << bad;
+  }
+  for (const char* field : {"library", "env_group", "env_set"}) {
+    EXPECT_THAT(problem_of(field, "../../evil"), HasSubstr("is no name"))
+        << field;
+  }
+  Job job;
+  job.set_scenario("../a");
+  job.set_mode("..");
+  job.set_library("../../../x:flip");
+  job.set_scope("/b");
+  job.set_device("cpu");
+  EXPECT_EQ(ResultFileName(job, 1),
+            "%2e.%2fa/%2e./%2e.%2f..%2f..%2fx:flip_%2fb_nall_r1_w0_b0_results"
+            ".jsonl");
 }
 
 TEST_F(JobListTest, JobsOfEveryConfigCarryAllThatDecidesHowTheyAreMeasured) {
@@ -274,6 +348,37 @@ TEST_F(DoneRunsTest, ColdRunsAreNoWarmRuns) {
   EXPECT_TRUE(warm.Done("partly_cold", 0) && cold.Done("partly_cold", 0));
   // On a GPU, `cold` is L2, which is a setting of the job.
   EXPECT_TRUE(Read().Done("cold", 0));
+}
+
+TEST_F(DoneRunsTest, RunsOnFewerProcessorsAreOtherRuns) {
+  Row row;
+  row.set_library("lib");
+  row.set_library_version("2.0");
+  row.set_machine_profile("here");
+  row.set_status("ok");
+  row.set_mode("pipeline");
+  row.set_job_id("all");
+  AppendRecord(row, &text_);
+  row.set_job_id("one");
+  row.set_usable_cpus(1);
+  AppendRecord(row, &text_);
+  EXPECT_TRUE(Read().Done("all", 0));
+  EXPECT_FALSE(Read().Done("one", 0));
+  RunIdentity run;
+  run.usable_cpus = 1;
+  DoneRuns on_one(
+      "here", [](const std::string&) { return "2.0"; }, std::nullopt,
+      [&](const std::string& mode) { return UsableCpusOf(run, mode); });
+  ASSERT_TRUE(
+      on_one.Read({testing::TempDir() + "/done_runs.jsonl"}, nullptr).ok());
+  EXPECT_FALSE(on_one.Done("all", 0));
+  EXPECT_TRUE(on_one.Done("one", 0));
+  // One thread does the same on any number of processors.
+  Job job;
+  job.set_mode("micro");
+  EXPECT_FALSE(RowOf(job, run, "image").has_usable_cpus());
+  job.set_mode("mixture");
+  EXPECT_EQ(RowOf(job, run, "sample").usable_cpus(), 1);
 }
 
 TEST_F(DoneRunsTest, TheLastAttemptCountsAndTheNextIsNumbered) {

@@ -47,6 +47,12 @@ std::string SlurmJobId() {
   return absl::StrCat(array, "_", text("SLURM_ARRAY_TASK_ID"));
 }
 
+std::optional<int32_t> UsableCpusOf(const RunIdentity& run,
+                                    const std::string& mode) {
+  if (mode == "micro" || mode == "decode") return std::nullopt;
+  return run.usable_cpus;
+}
+
 Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit) {
   Row row = RowOfJob(job);
   row.set_unit(unit);
@@ -57,6 +63,8 @@ Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit) {
   row.set_env_id(run.env_id);
   row.set_run_id(run.run_id);
   if (!run.slurm_job_id.empty()) row.set_slurm_job_id(run.slurm_job_id);
+  const std::optional<int32_t> cpus = UsableCpusOf(run, job.mode());
+  if (cpus.has_value()) row.set_usable_cpus(*cpus);
   return row;
 }
 
@@ -372,6 +380,10 @@ RunHead MakeRunHead(const MachineInfo& machine, const RunConfig& config,
   head.identity.slurm_job_id = SlurmJobId();
   head.identity.machine_profile = head.env.machine_profile();
   head.identity.hardware = head.env.cpu().model();
+  if (machine.cpu.usable_cores > 0 &&
+      machine.cpu.usable_cores < MachineCores(machine)) {
+    head.identity.usable_cpus = machine.cpu.usable_cores;
+  }
   if (!machine.gpu.gpus.empty()) {
     head.identity.gpu = machine.gpu.gpus[0].name;
     head.identity.gpu_memory_bytes = machine.gpu.gpus[0].memory_bytes;

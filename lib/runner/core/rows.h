@@ -42,7 +42,15 @@ struct RunIdentity {
   int64_t locked_clock_mhz = 0;
   // See Row. Empty means none.
   std::string slurm_job_id;
+  // Number of processors that this run may use, if these are not all of the
+  // machine profile.
+  std::optional<int32_t> usable_cpus;
 };
+
+// The `usable_cpus` of a row of this mode: work on one processor is the same
+// however many there are.
+std::optional<int32_t> UsableCpusOf(const RunIdentity& run,
+                                    const std::string& mode);
 
 // The Slurm job that this process is part of, by its environment. Empty if
 // there is none.

@@ -281,7 +281,10 @@ class Session {
           const auto found = versions.find(library);
           return found == versions.end() ? "" : found->second;
         },
-        options_.cold);
+        options_.cold,
+        [this](const std::string& mode) {
+          return UsableCpusOf(identity_, mode);
+        });
     if (!options_.resume || options_.repeat) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::vector<std::string> files,
                      output_->ExistingFiles());

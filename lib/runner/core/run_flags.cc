@@ -88,6 +88,8 @@ absl::StatusOr<RunOptions> RunOptionsFromFlags(const std::string& tool) {
   options.source.tool = tool;
   options.source.config = FLAGS_config;
   options.source.jobs = FLAGS_jobs;
+  options.source.jobs_given =
+      !gflags::GetCommandLineFlagInfoOrDie("jobs").is_default;
   options.source.overrides = OverridesFromFlags();
   options.configs_folder = FLAGS_configs;
   options.resume = FLAGS_resume;

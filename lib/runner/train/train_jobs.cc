@@ -633,6 +633,7 @@ absl::StatusOr<std::vector<Job>> PlannedJobs(const TrainSource& source,
   RETURN_IF_ERROR(CheckNothingIsLate(source.overrides));
   if (!source.given.empty()) return TooLate(FlagOf(*source.given.begin()));
   ASSIGN_OR_RETURN(std::vector<Job> jobs, ReadTrainJobs(source.jobs));
+  RETURN_IF_ERROR(CheckSubjectsNamed(jobs, source.overrides));
   std::set<std::string> ids;
   for (const Job& job : jobs) ids.insert(job.dataset());
   for (const auto& folder : folders) {

@@ -149,7 +149,8 @@ run_task() {
   fetch "$JOBS_URI" "$work/jobs.jsonl" || return 1
   timeout --kill-after=60 "$TIME_LIMIT_S" \
     "$bundle/bin/$TOOL" --jobs="$work/jobs.jsonl" --output="$rows" --resume \
-    ${DATASET:+"--dataset=$DATASET"} </dev/null &
+    ${DATASET:+"--dataset=$DATASET"} ${SUBJECTS:+"--subject=$SUBJECTS"} \
+    ${PYTHON:+"--python=$PYTHON"} </dev/null &
   runner=$!
   while kill -0 "$runner" 2>/dev/null; do
     # Not a sleep of the whole interval: the end is not to wait for it.

@@ -184,6 +184,7 @@ run_in() {
   fi
   "${launch[@]}" "${CONTAINER[@]}" "$(program "$TOOL")" --jobs="$campaign/tasks/$task.jsonl" \
     --output="$rows" --resume ${DATASET:+"--dataset=$DATASET"} \
+    ${SUBJECTS:+"--subject=$SUBJECTS"} ${PYTHON:+"--python=$PYTHON"} \
     "${RUNNER_FLAGS[@]}" </dev/null &
   runner=$!
   save_often "$rows" 9>&- >/dev/null &
