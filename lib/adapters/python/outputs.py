@@ -26,6 +26,10 @@ def describe(array, layout):
     """Type, layout and shape of an output, and its bytes, contiguous."""
     if array.dtype not in (np.uint8, np.float32):
         raise TypeError(f"the output is {array.dtype}, not uint8 or float32")
+    if array.ndim not in (2, 3, 4) or not array.size:
+        raise TypeError(
+            f"the output has shape {array.shape}, which no image has"
+        )
     if array.ndim == 2:
         array, layout = array[:, :, None], "HWC"
     described = {

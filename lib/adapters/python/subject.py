@@ -301,6 +301,24 @@ def array_of(output):
     return array, "CHW" if planes and array.ndim == 3 else "HWC"
 
 
+def check_image(output):
+    """TypeError if the output of a transform is no image and no clip: what
+    returns nothing is fast, but does no work."""
+    array, _ = array_of(output)
+    if array.dtype == object:
+        kind = type(array.flat[0]).__name__ if array.size else "nothing"
+    elif array.ndim < 2 or array.ndim > 4 or not array.size:
+        kind = f"{array.dtype} of shape {tuple(array.shape)}"
+    elif array.dtype.kind not in "buif":
+        kind = str(array.dtype)
+    else:
+        return
+    raise TypeError(
+        f"the transform returns no image but {kind}; return an array of"
+        " height, width and channels"
+    )
+
+
 class OwnOperation(Operation):
     """A callable of the user. Each gets what it takes in training: arrays, PIL
     images, uint8 planes, or float batches of one image or of a clip's frames.
@@ -315,20 +333,21 @@ class OwnOperation(Operation):
 
     def settle(self, item):
         """Gives each call a copy of its input if the transform writes to it:
-        inputs are used again."""
+        inputs are used again. TypeError if an output is no image."""
         for _ in range(_TRIES):
             if isinstance(item, np.ndarray):
                 try:
-                    self.call(item)
+                    output = self.call(item)
                 except Exception:
                     # It fails on a copy too if not for writing.
-                    self.call(item.copy())
+                    check_image(self.call(item.copy()))
                     self.fresh = np.copy
                     return
+                check_image(output)
                 continue
             copy = item.clone() if hasattr(item, "clone") else item.copy()
             before = np.array(copy)
-            self.call(copy)
+            check_image(self.call(copy))
             if not np.array_equal(before, np.asarray(copy)):
                 self.fresh = lambda one: (
                     one.clone() if hasattr(one, "clone") else one.copy()

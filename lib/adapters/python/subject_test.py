@@ -34,6 +34,13 @@ transforms = {
     "wrapped": lambda image: {"image": image.astype(np.float64) / 255},
 }
 
+no_images = {
+    "nothing": lambda image: None,
+    "number": lambda image: image.mean(),
+    "names": lambda image: ["a", "b"],
+    "empty": lambda image: image[:0],
+}
+
 def make_loader(files, batch_size, seed):
     for first in range(0, len(files), batch_size):
         size = min(batch_size, len(files) - first)
@@ -41,6 +48,12 @@ def make_loader(files, batch_size, seed):
 
 def fixed(files):
     return [np.zeros((2, 3, 4, 4))] * 2
+
+def nothing(batch_size):
+    return [[None] * batch_size] * 9
+
+def numbers(batch_size):
+    return [np.zeros(batch_size)] * 9
 
 def images(dataset):
     return [[np.zeros((4, 4, 3))] * 4, [np.zeros((2, 2, 3))] * 2]
@@ -166,6 +179,19 @@ class SubjectTest(unittest.TestCase):
         self.assertEqual(output.dtype, np.float32)
         np.testing.assert_allclose(output, self.image / 255, atol=1e-6)
 
+    def test_what_returns_no_image_fails(self):
+        for name, found in (
+            ("nothing", "NoneType"),
+            ("number", "float32 of shape (1,)"),
+            ("names", "<U1 of shape (2,)"),
+            ("empty", "uint8 of shape (0, 4, 3)"),
+        ):
+            self.child("no_images", native_op=name)
+            self.assertIn(
+                f"the transform returns no image but {found}; return",
+                self.prepared.get("error", ""),
+            )
+
     def test_a_failure_names_its_place(self):
         self.child("transforms", native_op="fails")
         self.assertIn(
@@ -237,6 +263,8 @@ class SubjectTest(unittest.TestCase):
                 "it takes no argument 'access'",
             ),
             ("wants_more", {}, "it needs an argument 'secret'"),
+            ("nothing", {}, "a batch is a list without arrays"),
+            ("numbers", {}, "a batch has numbers, but no images"),
             ("make_loader", {"ablation": "no_decode"}, "only parts of a DataL"),
             ("breaks", {}, "OSError: disk on fire (mine.py:"),
         ):

@@ -179,6 +179,21 @@ EquivalenceCheck::GetOutputs(const ComparedItems& items, int64_t count,
   return outputs;
 }
 
+absl::Status EquivalenceCheck::AskForImages(const Job& job,
+                                            const ComparedItems& items,
+                                            absl::Duration limit,
+                                            MeasuredChild* child) {
+  const int64_t count = std::min<int64_t>(
+      catalogue_.policy().measuring().compared_items(), items.count);
+  ASSIGN_OR_RETURN(const std::vector<ItemOutput> outputs,
+                   GetOutputs(items, count, static_cast<uint64_t>(job.seed()),
+                              limit, child));
+  for (const ItemOutput& one : outputs) {
+    RETURN_IF_ERROR(ReadOutput(FrameOfOutput(one.output, 0)).status());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Equivalence> EquivalenceCheck::Compare(
     const Transform& transform, const Implementation& implementation,
     const ComparedItems& items, const std::vector<ItemOutput>& outputs) {
@@ -232,6 +247,7 @@ absl::StatusOr<Equivalence> EquivalenceCheck::Check(const Job& job,
   const absl::StatusOr<const Transform*> known_transform =
       TransformOfJob(catalogue_, job);
   if (IsSubject(job.library()) && !known_transform.ok()) {
+    RETURN_IF_ERROR(AskForImages(job, items, limit, child));
     return UncheckedSubject(
         "no transform of the set has this name; --reference compares with a "
         "library or a subject");

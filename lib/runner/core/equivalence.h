@@ -106,6 +106,9 @@ class EquivalenceCheck {
   static absl::StatusOr<std::vector<ItemOutput>> GetOutputs(
       const ComparedItems& items, int64_t count, uint64_t seed,
       absl::Duration limit, MeasuredChild* child);
+  // Whether the outputs for the first items are images. Fails as Check does.
+  absl::Status AskForImages(const Job& job, const ComparedItems& items,
+                            absl::Duration limit, MeasuredChild* child);
   absl::StatusOr<Equivalence> Compare(const Transform& transform,
                                       const Implementation& implementation,
                                       const ComparedItems& items,

@@ -56,10 +56,17 @@ void RunTally::Add(const Row& row) {
                                                       row.settings().end());
     job.fields.insert(job.fields.end(), settings.begin(), settings.end());
   }
+  JobOfRows& job = jobs_[entry->second];
+  if (!row.equivalence().label().empty()) {
+    job.output = row.equivalence().label();
+  }
+  for (const std::string& label : row.labels()) {
+    if (QualifiesSpeed(label)) job.labels.insert(label);
+  }
   Run run = {AttemptRank(row), row.status(), row.reason(), row.throughput(),
              std::vector<std::string>(row.noise().causes().begin(),
                                       row.noise().causes().end())};
-  auto& runs = jobs_[entry->second].runs;
+  auto& runs = job.runs;
   const auto known = runs.find(row.run_index());
   if (known == runs.end()) {
     runs.emplace(row.run_index(), std::move(run));
@@ -166,9 +173,9 @@ std::string RunTally::Remark(const JobOfRows& job) {
       continue;
     }
     return absl::StrCat(run.status, ": ",
-                        ToColumns(run.reason, kReasonColumns));
+                        FirstWords(run.reason, kReasonColumns));
   }
-  std::vector<std::string> parts;
+  std::vector<std::string> parts(job.labels.begin(), job.labels.end());
   for (const auto& [cause, count] : causes) {
     parts.push_back(
         absl::StrCat(cause, " in ", count, " of ", job.runs.size()));
@@ -208,6 +215,13 @@ std::string RunTally::Table() const {
     header.push_back(name);
     align.push_back(Align::kRight);
   }
+  const bool compared =
+      std::any_of(jobs_.begin(), jobs_.end(),
+                  [](const JobOfRows& job) { return !job.output.empty(); });
+  if (compared) {
+    header.emplace_back("output");
+    align.push_back(Align::kLeft);
+  }
   header.emplace_back("disturbed or ended by");
   align.push_back(Align::kLeft);
   feedrate::Table table(header, align);
@@ -229,6 +243,7 @@ std::string RunTally::Table() const {
                              SignificantText(summary.interval->high))
               : "–");
     }
+    if (compared) cells.push_back(job.output.empty() ? "–" : job.output);
     cells.push_back(PrintableText(Remark(job)));
     table.AddRow(std::move(cells));
   }

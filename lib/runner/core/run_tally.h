@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,8 +35,8 @@ class RunTally {
   // Whether a run is noisy, contended or throttled.
   bool HasDisturbedRuns() const;
   // A line per job in the order of their first rows: what it is, its median
-  // throughput with the 95% interval, and what disturbed or ended it. Leaves
-  // out what all jobs share. Empty without jobs.
+  // throughput with the 95% interval, whether its output is right, and what
+  // disturbed or ended it. Leaves out what all jobs share. Empty without jobs.
   std::string Table() const;
 
   const std::map<std::string, int64_t>& by_status() const { return by_status_; }
@@ -53,6 +54,10 @@ class RunTally {
     // What a table may show: name and value.
     std::vector<std::pair<std::string, std::string>> fields;
     std::string unit;
+    // Whether its output is that of the reference. Empty if not compared.
+    std::string output;
+    // Labels that say under which condition the speed holds.
+    std::set<std::string> labels;
     std::map<int32_t, Run> runs;
   };
 

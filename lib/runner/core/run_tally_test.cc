@@ -7,6 +7,7 @@ namespace feedrate {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -115,6 +116,28 @@ TEST_F(RunTallyTest, ATableHasALinePerJob) {
   tally_.Add(row);
   EXPECT_THAT(tally_.Table(), HasSubstr("workers"));
   EXPECT_THAT(tally_.Table(), HasSubstr("prefetch"));
+}
+
+// A flip in the wrong direction must not stand there as the fastest flip.
+TEST_F(RunTallyTest, ATableSaysWhoseOutputIsWrong) {
+  Add("a", 0, 100);
+  EXPECT_THAT(tally_.Table(), Not(HasSubstr("output")));
+  Row wrong = MakeRow("b", 0, 200);
+  wrong.mutable_equivalence()->set_label("different");
+  wrong.add_labels("per_sample_loop");
+  wrong.add_labels("optional");
+  tally_.Add(wrong);
+  EXPECT_THAT(tally_.Table(), ContainsRegex("lib_b.*200.*different.*per_sam"));
+  EXPECT_THAT(tally_.Table(), ContainsRegex("95% interval +output"));
+  EXPECT_THAT(tally_.Table(), Not(HasSubstr("optional")));
+}
+
+TEST_F(RunTallyTest, AReasonIsCutBetweenWords) {
+  Row row = MakeRow("a", 0, 0);
+  row.set_status("failed");
+  row.set_reason("the environment torch_stack is not complete: no torchvision");
+  tally_.Add(row);
+  EXPECT_THAT(tally_.Table(), HasSubstr("is not complete: no…"));
 }
 
 }  // namespace

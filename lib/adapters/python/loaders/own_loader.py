@@ -64,14 +64,23 @@ def leaves(batch):
             yield from leaves(one)
 
 
+def _has_picture(value):
+    """Whether it is an image of another kind, such as PIL's, or holds one."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_picture, value))
+    return hasattr(value, "__array_interface__") or hasattr(value, "__array__")
+
+
 def items_of(batch):
     """How many images or clips are in a batch: of an array with four or five
     dimensions the first; a list of images has one each."""
     arrays = list(leaves(batch))
     if not arrays:
-        if isinstance(batch, (list, tuple)):
+        if isinstance(batch, (list, tuple)) and all(map(_has_picture, batch)):
             return len(batch)
         raise TypeError(f"a batch is a {type(batch).__name__} without arrays")
+    if all(len(array.shape) < 2 for array in arrays):
+        raise TypeError("a batch has numbers, but no images")
     shape = tuple(arrays[0].shape)
     if len(shape) == 3:
         return sum(len(one.shape) == 3 for one in arrays)
