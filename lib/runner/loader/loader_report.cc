@@ -107,8 +107,14 @@ std::string DiagnosisText(const Row& row) {
   if (!row.loader().has_diagnosis()) return "";
   const LoaderDiagnosis& diagnosis = row.loader().diagnosis();
   std::string text = absl::StrCat(NameOf(row), "\n", StagesText(row));
+  if (diagnosis.not_measured_size() > 0) {
+    absl::StrAppend(&text, "not measured, because this loader cannot do it: ",
+                    absl::StrJoin(diagnosis.not_measured(), ", "), "\n");
+  }
   if (!diagnosis.verdict().empty()) {
     absl::StrAppend(&text, "verdict: ", diagnosis.explanation());
+  } else if (!diagnosis.explanation().empty()) {
+    absl::StrAppend(&text, "no verdict: ", diagnosis.explanation());
   } else if (diagnosis.ablations_size() > 1) {
     absl::StrAppend(&text, "no verdict: no part costs more than the noise; ",
                     "use more items or a quieter machine");

@@ -383,18 +383,108 @@ void SetShare(const LoaderTrials& full, const LoaderTrials& without,
   ablation->set_share_high(remains ? std::min(high, 1.0) : 1 - low);
 }
 
-// Stages tell reading from decoding, and copying from collating.
-std::string VerdictOf(const LoaderSpec& spec, absl::string_view ablation,
-                      const LoaderStats& loader) {
-  if (ablation == "no_augment") return "augmenting";
-  if (ablation == "no_decode") {
-    return BusyOf(loader, "read") > BusyOf(loader, "decode") ? "reading"
-                                                             : "decoding";
+// What an epoch without it, or with nothing else, measures the cost of.
+struct Part {
+  const char* ablation;
+  const char* name;
+  // Its stages, each with the word for a verdict.
+  std::vector<std::pair<const char*, const char*>> stages;
+};
+
+const std::vector<Part>& Parts() {
+  static const auto* const parts = new std::vector<Part>{
+      {"no_augment", "augmenting", {{"augment", "augmenting"}}},
+      {"no_decode",
+       "reading and decoding",
+       {{"decode", "decoding"}, {"read", "reading"}}},
+      {kCachedBatch,
+       "handing over batches",
+       {{"collate", "collating"}, {"copy", "copying"}}}};
+  return *parts;
+}
+
+const Part* FindPart(absl::string_view ablation) {
+  for (const Part& part : Parts()) {
+    if (ablation == part.ablation) return &part;
   }
-  return spec.scope == kCopyScope &&
-                 BusyOf(loader, "copy") > BusyOf(loader, "collate")
-             ? "copying"
-             : "collating";
+  return nullptr;
+}
+
+double BusyOf(const LoaderStats& loader, const Part& part) {
+  double busy_s = 0;
+  for (const auto& stage : part.stages) busy_s += BusyOf(loader, stage.first);
+  return busy_s;
+}
+
+// Stages tell reading from decoding, and copying from collating.
+std::string VerdictOf(const LoaderSpec& spec, const Part& part,
+                      const LoaderStats& loader) {
+  const auto* busiest = &part.stages[0];
+  for (const auto& stage : part.stages) {
+    if (absl::string_view(stage.first) == "copy" && spec.scope != kCopyScope) {
+      continue;
+    }
+    if (BusyOf(loader, stage.first) > BusyOf(loader, busiest->first)) {
+      busiest = &stage;
+    }
+  }
+  return busiest->second;
+}
+
+// The parts whose cost is not known well enough to rule them out beside one
+// that takes `share` of the time: they could not be left out, or the noise
+// hides what that saved.
+std::vector<const Part*> UnsettledParts(const LoaderDiagnosis& diagnosis,
+                                        double share) {
+  std::vector<const Part*> parts;
+  for (const std::string& name : diagnosis.not_measured()) {
+    if (const Part* part = FindPart(name)) parts.push_back(part);
+  }
+  for (const LoaderAblation& ablation : diagnosis.ablations()) {
+    const Part* const part = FindPart(ablation.name());
+    if (part != nullptr && IsNoise(ablation) && ablation.share() > 0 &&
+        ablation.share_high() > share) {
+      parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+// Blames the part that takes the largest share of the time, unless a part that
+// is not settled was busier, or may take more and nobody saw how busy it was.
+void BlameLargest(const LoaderSpec& spec, const LoaderAblation& largest,
+                  const LoaderStats& loader, LoaderDiagnosis* diagnosis) {
+  const double share = std::min(largest.share(), 1.0);
+  const Part& blamed = *FindPart(largest.name());
+  const std::string verdict = VerdictOf(spec, blamed, loader);
+  double known = 0;
+  for (const LoaderAblation& ablation : diagnosis->ablations()) {
+    if (!IsNoise(ablation)) known += ablation.share();
+  }
+  for (const Part* part : UnsettledParts(*diagnosis, share)) {
+    const double busy_s = BusyOf(loader, *part);
+    if (busy_s > BusyOf(loader, blamed)) {
+      diagnosis->set_verdict(VerdictOf(spec, *part, loader));
+      diagnosis->set_explanation(absl::StrFormat(
+          "%s was busy %.2f s, %s %.2f s; how much of the time %s takes could "
+          "not be measured",
+          diagnosis->verdict(), BusyOf(loader, *part), verdict,
+          BusyOf(loader, blamed), part->name));
+      return;
+    }
+    if (busy_s == 0 && 1 - known > share) {
+      diagnosis->set_explanation(absl::StrFormat(
+          "%s takes %.0f%% of the time, but %s could not be measured and may "
+          "take %.0f%%",
+          verdict, 100 * share, part->name, 100 * (1 - known)));
+      return;
+    }
+  }
+  diagnosis->set_verdict(verdict);
+  diagnosis->set_twice_as_fast_gain(1 / (1 - share / 2));
+  diagnosis->set_explanation(absl::StrFormat(
+      "%s takes %.0f%% of the time; twice as fast would give %.2fx", verdict,
+      100 * share, diagnosis->twice_as_fast_gain()));
 }
 
 void ConsumerBinds(double utilisation, LoaderDiagnosis* diagnosis) {
@@ -419,7 +509,10 @@ LoaderDiagnosis Diagnose(const LoaderSpec& spec,
   }
   const LoaderAblation* largest = nullptr;
   for (const LoaderTrials& trial : trials) {
-    if (trial.throughputs.empty()) continue;
+    if (trial.throughputs.empty()) {
+      diagnosis.add_not_measured(trial.name);
+      continue;
+    }
     LoaderAblation* const ablation = diagnosis.add_ablations();
     *ablation = ThroughputOf(trial);
     if (full != nullptr && &trial != full) SetShare(*full, trial, ablation);
@@ -435,12 +528,7 @@ LoaderDiagnosis Diagnose(const LoaderSpec& spec,
       loader.consumer_utilisation() >= kConsumerBinds) {
     ConsumerBinds(loader.consumer_utilisation(), &diagnosis);
   } else if (largest != nullptr) {
-    const double share = std::min(largest->share(), 1.0);
-    diagnosis.set_verdict(VerdictOf(spec, largest->name(), loader));
-    diagnosis.set_twice_as_fast_gain(1 / (1 - share / 2));
-    diagnosis.set_explanation(absl::StrFormat(
-        "%s takes %.0f%% of the time; twice as fast would give %.2fx",
-        diagnosis.verdict(), 100 * share, diagnosis.twice_as_fast_gain()));
+    BlameLargest(spec, *largest, loader, &diagnosis);
   }
   return diagnosis;
 }

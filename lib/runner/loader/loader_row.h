@@ -77,7 +77,8 @@ std::string StorageText(const Row& row);
 inline constexpr char kFullEpoch[] = "full";
 inline constexpr char kCachedBatch[] = "cached_batch";
 
-// Short epochs with the same part left out: items per second, by round.
+// Short epochs with the same part left out: items per second, by round. None
+// if the loader cannot leave it out.
 struct LoaderTrials {
   std::string name;
   std::vector<double> throughputs;
@@ -86,8 +87,11 @@ struct LoaderTrials {
 // Finds the bottleneck of a loader from epochs with parts left out, one of each
 // per round. A part costs what an epoch without it saves; handing batches over
 // costs the time of an epoch that does nothing else. The most expensive part is
-// reported as the bottleneck, unless all are noise. If the loader reports
-// stages, these tell reading from decoding, and copying from collating. A
+// reported as the bottleneck, unless all are noise. A part whose cost could not
+// be measured is named, and is the bottleneck instead if it was busier; if
+// nobody knows how busy it was and it may take more, there is no verdict. If
+// the loader reports stages, these tell reading from decoding, and copying from
+// collating. A
 // training step that keeps the accelerator busy takes precedence over all if
 // `loader` has the mark.
 LoaderDiagnosis Diagnose(const LoaderSpec& spec,

@@ -394,6 +394,59 @@ TEST(DiagnosisTest, StagesTellReadingAndCopying) {
       "copying");
 }
 
+// A loader of one's own, which cannot leave decoding out: "collating takes 27%
+// of the time" where decoding was busy ten times as long.
+TEST(DiagnosisTest, BlamesNoStageThatTheBusyTimesAcquit) {
+  LoaderStats loader;
+  AddStage("decode", 1.9, &loader);
+  AddStage("collate", 0.2, &loader);
+  std::vector<LoaderTrials> trials = Ablations(370, 0, 0);
+  trials.push_back({"no_decode", {}});
+  const LoaderDiagnosis diagnosis =
+      Diagnose(SpecOf(kDecodeScope), trials, loader);
+  EXPECT_EQ(diagnosis.verdict(), "decoding");
+  EXPECT_THAT(diagnosis.explanation(),
+              AllOf(HasSubstr("decoding was busy 1.90 s, collating 0.20 s"),
+                    HasSubstr("could not be measured")));
+  EXPECT_EQ(diagnosis.twice_as_fast_gain(), 0);
+  EXPECT_THAT(diagnosis.not_measured(), ElementsAre("no_decode"));
+  Row row;
+  *row.mutable_loader()->mutable_diagnosis() = diagnosis;
+  EXPECT_THAT(DiagnosisText(row), HasSubstr("not measured, because this loader "
+                                            "cannot do it: no_decode\n"));
+}
+
+TEST(DiagnosisTest, WhatWasNotMeasuredMayBeTheBottleneck) {
+  std::vector<LoaderTrials> trials = Ablations(370, 0, 0);
+  trials.push_back({"no_decode", {}});
+  const LoaderDiagnosis diagnosis =
+      Diagnose(SpecOf(kDecodeScope), trials, LoaderStats());
+  EXPECT_EQ(diagnosis.verdict(), "");
+  Row row;
+  *row.mutable_loader()->mutable_diagnosis() = diagnosis;
+  EXPECT_THAT(
+      DiagnosisText(row),
+      HasSubstr("no verdict: collating takes 27% of the time, but reading and "
+                "decoding could not be measured and may take 73%"));
+  // What is left for it is less than what another part takes.
+  trials = Ablations(125, 0, 0);
+  trials.push_back({"no_decode", {}});
+  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), trials, LoaderStats()).verdict(),
+            "collating");
+}
+
+TEST(DiagnosisTest, NoiseDoesNotAcquitABusyStage) {
+  LoaderStats loader;
+  AddStage("decode", 1.9, &loader);
+  AddStage("collate", 0.2, &loader);
+  std::vector<LoaderTrials> trials = Ablations(370, 0, 0);
+  trials.push_back(Trials("no_decode", 150, 0.9));
+  const LoaderDiagnosis diagnosis =
+      Diagnose(SpecOf(kDecodeScope), trials, loader);
+  ASSERT_TRUE(IsNoise(diagnosis.ablations(2)));
+  EXPECT_EQ(diagnosis.verdict(), "decoding");
+}
+
 TEST(DiagnosisTest, ABusyAcceleratorIsNoLoadersFault) {
   LoaderStats loader;
   loader.set_consumer_utilisation(0.95);

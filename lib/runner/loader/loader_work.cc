@@ -279,17 +279,18 @@ absl::Status LoaderWork::TryAblations() {
   if (input_.source != "corpus") trials_.emplace_back().name = "no_decode";
   // One of each per round, so that drift affects all of them equally.
   for (int round = 0; round < kDiagnoseRounds; ++round) {
-    for (auto trial = trials_.begin(); trial != trials_.end();) {
-      LoaderSpec spec = spec_;
-      if (trial->name != kFullEpoch) spec.ablation = trial->name;
-      const absl::StatusOr<EpochReply> epoch = TryOther(spec, kDiagnoseS);
+    for (LoaderTrials& trial : trials_) {
       // This loader cannot leave the part out.
-      if (epoch.status().code() == absl::StatusCode::kUnknown) {
-        trial = trials_.erase(trial);
+      if (round > 0 && trial.throughputs.empty()) continue;
+      LoaderSpec spec = spec_;
+      if (trial.name != kFullEpoch) spec.ablation = trial.name;
+      const absl::StatusOr<EpochReply> epoch = TryOther(spec, kDiagnoseS);
+      if (absl::IsUnknown(epoch.status())) {
+        trial.throughputs.clear();
         continue;
       }
       RETURN_IF_ERROR(epoch.status());
-      (trial++)->throughputs.push_back(RunningThroughput(*epoch));
+      trial.throughputs.push_back(RunningThroughput(*epoch));
     }
   }
   return absl::OkStatus();
