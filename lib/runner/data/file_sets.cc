@@ -180,13 +180,21 @@ namespace {
 using MakeFile =
     std::function<absl::StatusOr<std::string>(int64_t first, int64_t end)>;
 
-// A folder of `kind` below `cache`, named after the set. Makes it.
+// A folder of `kind` below `cache`, named after the set: the paths, sizes and
+// times of its files. Makes it.
 absl::StatusOr<std::string> FolderOf(const FileSet& set,
                                      const std::string& kind,
                                      const std::string& cache) {
   std::string identity;
   for (const SourceFile& file : set.files) {
-    absl::StrAppend(&identity, file.path, "\n", file.bytes, "\n");
+    // A file that was replaced by one of the same size is another file.
+    struct stat info = {};
+    if (stat(file.path.c_str(), &info) != 0) {
+      return absl::NotFoundError(absl::StrCat(file.path, ": is gone"));
+    }
+    absl::StrAppend(&identity, file.path, "\n", file.bytes, " ",
+                    info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, " ",
+                    info.st_ctim.tv_sec, ".", info.st_ctim.tv_nsec, "\n");
   }
   std::string folder = JoinPath(
       cache, absl::StrCat(kind, "/", Sha256Hex(identity).substr(0, 16)));

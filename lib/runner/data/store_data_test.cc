@@ -446,6 +446,27 @@ TEST(FileSetsTest, ContainersHoldTheSameItems) {
   }
 }
 
+// The path and the size alone would find the container of the old content.
+TEST(FileSetsTest, AContainerFollowsItsFiles) {
+  const std::string folder = NewFolder("edited");
+  const std::string cache = NewFolder("containers_of_edited");
+  for (const char* content : {"old", "new"}) {
+    Write(folder + "/a.jpg", content);
+    const auto set = ListFolder(folder, {"jpg"}, 0);
+    ASSERT_TRUE(set.ok()) << set.status();
+    for (const std::string container : {"tfrecord", "lmdb"}) {
+      const auto written = WriteContainer(*set, container, cache, nullptr);
+      ASSERT_TRUE(written.ok()) << written.status();
+      const std::vector<std::string> paths = {written->files[0].path};
+      const auto source =
+          container == "lmdb" ? LmdbSource(paths) : TfRecordSource(paths);
+      ASSERT_TRUE(source.ok()) << source.status();
+      ReadBuffer buffer;
+      EXPECT_EQ(*(*source)->Read(0, &buffer), content) << container;
+    }
+  }
+}
+
 TEST(FileSetsTest, ContainersSayWhatTheyCannotHave) {
   const std::string cache = NewFolder("containers_of_arrays");
   const std::string folder = NewFolder("odd");
