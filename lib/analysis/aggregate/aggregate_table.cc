@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -113,6 +114,12 @@ std::string TieText(const Aggregate& aggregate) {
       {{"tied;", absl::StrCat("tied with ", aggregate.rival(), ";")}});
 }
 
+// Whether the numbers are of an output that is not known to be right.
+bool IsOtherWork(const Aggregate& aggregate) {
+  return aggregate.has_median() &&
+         WorkOfLabel(aggregate.equivalence()) == Work::kOther;
+}
+
 // `several`: whether the table has more than one library.
 std::string NotesOf(const Aggregate& aggregate, bool several) {
   std::vector<std::string> notes;
@@ -137,11 +144,12 @@ std::string NotesOf(const Aggregate& aggregate, bool several) {
   const bool has_reason = !aggregate.speed_up().reason().empty();
   if (has_reason && aggregate.has_median()) {
     notes.push_back(absl::StrCat("no ratio: ", aggregate.speed_up().reason()));
-  } else if (several && aggregate.has_median() && aggregate.metric().empty() &&
-             aggregate.rank_of() == 0 &&
-             WorkOfLabel(aggregate.equivalence()) == Work::kOther) {
-    notes.push_back(
-        absl::StrCat("not ranked: output is ", aggregate.equivalence()));
+  }
+  if (IsOtherWork(aggregate)) {
+    const bool not_ranked =
+        several && aggregate.metric().empty() && aggregate.rank_of() == 0;
+    notes.push_back(absl::StrCat(not_ranked ? "not ranked: " : "", "output is ",
+                                 aggregate.equivalence()));
   }
   return absl::StrJoin(notes, "; ");
 }
@@ -151,8 +159,12 @@ std::string RankText(const Aggregate& aggregate) {
   if (!aggregate.has_rank()) {
     return aggregate.evidence() == "disturbed" ? "disturbed" : "tied";
   }
-  return absl::StrCat(aggregate.rank(), " of ", aggregate.rank_of(),
-                      aggregate.tied() ? " tied" : "");
+  // Not separated is not tied: intervals of disturbed runs may be far apart.
+  const std::string why = !aggregate.tied()                     ? ""
+                          : aggregate.evidence() == "disturbed" ? ", disturbed"
+                          : aggregate.evidence() == "few_runs"  ? ", few runs"
+                                                                : " tied";
+  return absl::StrCat(aggregate.rank(), " of ", aggregate.rank_of(), why);
 }
 
 std::string NoiseText(const Aggregate& aggregate) {
@@ -378,12 +390,12 @@ std::vector<AggregateResult> SplitByUnit(const AggregateResult& result) {
   return split;
 }
 
-std::vector<AggregateResult> SplitByMode(const AggregateResult& result) {
+std::vector<AggregateResult> SplitBySuite(const AggregateResult& result) {
   std::vector<AggregateResult> split;
   std::map<std::string, size_t> places;
   for (const Aggregate& aggregate : result.aggregates) {
     std::string key;
-    for (const char* field : {"mode", "scope"}) {
+    for (const char* field : {"scenario", "mode", "scope"}) {
       const auto value = aggregate.by().find(field);
       if (value != aggregate.by().end()) {
         absl::StrAppend(&key, value->second, "\n");
@@ -458,6 +470,8 @@ Grid PlainGrid(const AggregateResult& result,
 
 namespace {
 
+constexpr char kNoRatio[] = "no ratio";
+
 // The cell of a pivot: a median or, if `compared`, a ratio.
 GridCell PivotCell(const Aggregate& aggregate, bool compared,
                    const Shown& shown) {
@@ -466,7 +480,7 @@ GridCell PivotCell(const Aggregate& aggregate, bool compared,
   }
   return Right(aggregate.speed_up().has_ratio()
                    ? SpeedUpText(aggregate.speed_up())
-                   : "no ratio");
+                   : kNoRatio);
 }
 
 // FailedPrecondition if the cells of a row differ in a field that must not be
@@ -494,18 +508,53 @@ absl::Status CheckRow(const std::map<std::string, const Aggregate*>& cells,
   return absl::OkStatus();
 }
 
-// Sentences about marks and about cells without a number.
+bool HasFlag(const Aggregate& aggregate, absl::string_view flag) {
+  const auto& flags = aggregate.flags();
+  return std::find(flags.begin(), flags.end(), flag) != flags.end();
+}
+
+// A mark on the numbers of a pivot, which has no column for notes.
+struct Footnote {
+  const char* mark;
+  const char* meaning;
+  std::function<bool(const Aggregate&)> applies;
+};
+
+std::function<bool(const Aggregate&)> Flagged(const char* flag) {
+  return [flag](const Aggregate& a) { return HasFlag(a, flag); };
+}
+
+std::function<bool(const Aggregate&)> Output(const char* label) {
+  return [label](const Aggregate& a) {
+    return a.has_median() && a.equivalence() == label;
+  };
+}
+
+// ASCII, because not every LaTeX knows more.
+const std::vector<Footnote>& Footnotes() {
+  static const auto* const notes = new std::vector<Footnote>{
+      {"~", "unstable", Flagged("unstable")},
+      {"*", "has noisy, contended or throttled runs",
+       [](const Aggregate& a) { return a.disturbed() > 0; }},
+      {"!", "output differs from the reference (different)",
+       Output("different")},
+      {"=", "output is the input (noop)", Output("noop")},
+      {"?", "output was not checked (unchecked)", Output("unchecked")},
+      {"+", "called sample by sample (per_sample_loop)",
+       Flagged("per_sample_loop")},
+      {"#", "measured alone, for lack of memory (memory_limited)",
+       Flagged("memory_limited")},
+      {"@", "on the CPU of a GPU machine (host_cpu)", Flagged("host_cpu")},
+      {"'", "some files were in the page cache (partly_cold)",
+       Flagged("partly_cold")},
+      {"&", "some files were skipped (skipped_files)",
+       Flagged("skipped_files")}};
+  return *notes;
+}
+
+// Sentences about cells without a number.
 void AddPivotNotes(const AggregateResult& result, const std::string& pivot,
                    Grid* grid) {
-  if (Any(result, [](const Aggregate& aggregate) {
-        const auto& flags = aggregate.flags();
-        return std::find(flags.begin(), flags.end(), "unstable") != flags.end();
-      })) {
-    grid->notes.push_back("~ unstable");
-  }
-  if (Any(result, [](const Aggregate& a) { return a.disturbed() > 0; })) {
-    grid->notes.push_back("* has noisy, contended or throttled runs");
-  }
   std::map<std::string, int> reasons;
   for (const Aggregate& aggregate : result.aggregates) {
     for (const EndedRuns& ended : aggregate.ended()) {
@@ -577,6 +626,7 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
   const Shown shown = ShownUnit(result);
   const bool compared =
       Any(result, [](const Aggregate& a) { return a.has_speed_up(); });
+  std::set<std::string> used;
   for (const std::string& key : keys) {
     std::vector<GridCell>& row = grid.rows.emplace_back();
     const std::map<std::string, const Aggregate*>& found = cells[key];
@@ -594,10 +644,12 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
       const Aggregate& aggregate = *cell->second;
       GridCell text = PivotCell(aggregate, compared, shown);
       text.best = aggregate.fastest();
-      for (const std::string& flag : aggregate.flags()) {
-        if (flag == "unstable") text.text += "~";
+      for (const Footnote& note : Footnotes()) {
+        if (note.applies(aggregate) && text.text != kNoRatio) {
+          text.text += note.mark;
+          used.insert(note.mark);
+        }
       }
-      if (aggregate.disturbed() > 0) text.text += "*";
       row.push_back(std::move(text));
     }
   }
@@ -615,6 +667,10 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
   AddCaption(result, by, all, std::move(what), &grid);
   grid.best_means =
       RanksText(result, all, "the runs prove it the fastest of the libraries");
+  for (const Footnote& note : Footnotes()) {
+    if (used.count(note.mark) == 0) continue;
+    grid.footnotes.push_back(absl::StrCat(note.mark, " ", note.meaning));
+  }
   AddPivotNotes(result, pivot, &grid);
   AddMeans(result, &grid);
   AddHarness(result, &grid);

@@ -14,9 +14,9 @@ namespace feedrate {
 // last.
 std::vector<AggregateResult> SplitByUnit(const AggregateResult& result);
 
-// The same for groups of one mode and scope, which are never compared with
-// others, in the order of their first groups.
-std::vector<AggregateResult> SplitByMode(const AggregateResult& result);
+// The same for groups of one suite: scenario, mode and scope, which are never
+// compared with others, in the order of their first groups.
+std::vector<AggregateResult> SplitBySuite(const AggregateResult& result);
 
 // One row per group: fields that differ, and the statistics. The constant ones
 // are in the caption. REQUIRES: one unit.

@@ -108,7 +108,7 @@ TEST(PlainGridTest, OneLibraryIsNotRanked) {
             "not ranked: output is different");
   result.aggregates.erase(result.aggregates.begin(),
                           result.aggregates.end() - 1);
-  EXPECT_EQ(PlainGrid(result, By()).rows[0].back().text, "");
+  EXPECT_EQ(PlainGrid(result, By()).rows[0].back().text, "output is different");
 }
 
 TEST(PlainGridTest, NumbersStandOnTheRight) {
@@ -162,6 +162,45 @@ TEST(PlainGridTest, NoisePoolingAndEarlierAttemptsAreStated) {
             "8 values per group)");
 }
 
+// "1 of 3 tied" beside intervals that are far apart misleads.
+TEST(PlainGridTest, ARankSaysWhyItIsNotSeparate) {
+  AggregateResult result;
+  for (const char* evidence : {"tied", "few_runs", "disturbed", ""}) {
+    Aggregate& one = result.aggregates.emplace_back(
+        Make(absl::StrCat("l", evidence), "2", 100));
+    one.set_rank(1);
+    one.set_rank_of(3);
+    one.set_tied(*evidence != '\0');
+    one.set_evidence(evidence);
+  }
+  const Grid grid = PlainGrid(result, By());
+  ASSERT_EQ(grid.header[5].text, "rank");
+  EXPECT_EQ(grid.rows[0][5].text, "1 of 3 tied");
+  EXPECT_EQ(grid.rows[1][5].text, "1 of 3, few runs");
+  EXPECT_EQ(grid.rows[2][5].text, "1 of 3, disturbed");
+  EXPECT_EQ(grid.rows[3][5].text, "1 of 3");
+}
+
+TEST(PivotGridTest, FootnotesSayWhoseOutputIsWrongAndWhatQualifiesSpeeds) {
+  AggregateResult result;
+  result.aggregates = {Make("a", "2", 100), Make("b", "2", 300)};
+  result.aggregates[0].set_equivalence("different");
+  result.aggregates[1].set_equivalence("exact");
+  result.aggregates[1].add_flags("per_sample_loop");
+  const auto grid = PivotGrid(result, By(), "library");
+  ASSERT_TRUE(grid.ok()) << grid.status();
+  EXPECT_EQ(grid->rows[0][1].text, "100.0!");
+  EXPECT_EQ(grid->rows[0][2].text, "300.0+");
+  EXPECT_THAT(grid->footnotes,
+              ElementsAre("! output differs from the reference (different)",
+                          "+ called sample by sample (per_sample_loop)"));
+  EXPECT_THAT(RenderLatex(*grid),
+              HasSubstr("\\footnotesize\n! output differs from the reference"));
+  EXPECT_THAT(RenderMarkdown(*grid), HasSubstr("100.0! "));
+  EXPECT_THAT(PlainGrid(result, By()).rows[0].back().text,
+              HasSubstr("output is different"));
+}
+
 TEST(PlainGridTest, HarnessCostIsANote) {
   AggregateResult result = Four();
   result.harness = {Make("null", "2", 2e6), Make("null", "10", 1e6)};
@@ -183,21 +222,23 @@ TEST(SplitByUnitTest, EachTableHasOneUnit) {
   EXPECT_EQ(parts[1].means.size(), 1u);
 }
 
-TEST(SplitByModeTest, EachTableHasOneModeAndScope) {
+TEST(SplitBySuiteTest, EachTableHasOneScenarioModeAndScope) {
   AggregateResult result = Four();
-  EXPECT_THAT(SplitByMode(result), SizeIs(1));
+  EXPECT_THAT(SplitBySuite(result), SizeIs(1));
   for (size_t i = 0; i < 4; ++i) {
     (*result.aggregates[i].mutable_by())["mode"] = i == 2 ? "micro" : "train";
     (*result.aggregates[i].mutable_by())["scope"] = i == 3 ? "e2e" : "step";
   }
   result.means.emplace_back();
-  const std::vector<AggregateResult> parts = SplitByMode(result);
+  const std::vector<AggregateResult> parts = SplitBySuite(result);
   ASSERT_THAT(parts, SizeIs(3));
   EXPECT_THAT(parts[0].aggregates, SizeIs(2));
   EXPECT_EQ(parts[1].aggregates[0].by().at("mode"), "micro");
   EXPECT_EQ(parts[2].aggregates[0].by().at("scope"), "e2e");
   EXPECT_THAT(parts[0].means, SizeIs(0));
   EXPECT_THAT(parts[2].means, SizeIs(1));
+  (*result.aggregates[1].mutable_by())["scenario"] = "image-9ch";
+  EXPECT_THAT(SplitBySuite(result), SizeIs(4));
 }
 
 TEST(PlainGridTest, WhatDidNotRunSaysWhy) {
@@ -237,7 +278,7 @@ TEST(PivotGridTest, HolesStayEmptyAndUnstableOnesAreMarked) {
   EXPECT_THAT(TextsOf(grid->rows[0]), ElementsAre("2", "100.0~", "200.0"));
   EXPECT_THAT(TextsOf(grid->rows[1]), ElementsAre("10", "300.0*", ""));
   EXPECT_THAT(
-      grid->notes,
+      grid->footnotes,
       ElementsAre("~ unstable", "* has noisy, contended or throttled runs"));
 }
 

@@ -26,6 +26,7 @@
 namespace feedrate {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -316,6 +317,7 @@ TEST(AggregateChoiceTest, PairsOfADuelAreRunsOfTheirOwn) {
 TEST(AggregateChoiceTest, RefusesToMix) {
   const std::vector<std::pair<std::string, std::function<void(Row*)>>> cases = {
       {"machine_profile", [](Row* row) { row->set_machine_profile("m2"); }},
+      {"usable_cpus", [](Row* row) { row->set_usable_cpus(1); }},
       {"batch_size", [](Row* row) { row->set_batch_size(7); }},
       {"params_profile", [](Row* row) { row->set_params_profile("matched"); }},
       {"cold", [](Row* row) { row->add_labels("cold"); }},
@@ -391,7 +393,9 @@ TEST(AggregateChoiceTest, OtherLabelsAreNoMix) {
   other.add_labels("per_sample_loop");
   const auto result =
       Aggregated(ByLibrary(), {OkRow("a", "Blur", 0, 100), other});
-  EXPECT_TRUE(result.ok()) << result.status();
+  ASSERT_TRUE(result.ok()) << result.status();
+  // But the table says it.
+  EXPECT_THAT(result->aggregates[0].flags(), Contains("per_sample_loop"));
 }
 
 // Rows from files: both readers, any order, broken lines.

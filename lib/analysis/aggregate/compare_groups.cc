@@ -113,6 +113,7 @@ void FillStatistics(const RowGroup& group, double unstable_cv, Aggregate* out) {
   }
   if (!group.ended.empty()) out->add_flags("incomplete");
   if (summary.cv > unstable_cv) out->add_flags("unstable");
+  for (const std::string& label : group.labels) out->add_flags(label);
   if (group.rows_with_samples == summary.n && out->metric().empty()) {
     out->set_p50_s(group.samples.Quantile(0.5));
     out->set_p90_s(group.samples.Quantile(0.9));

@@ -174,6 +174,9 @@ std::string RenderTable(const Grid& grid, bool color) {
   for (const std::string& note : footnotes) {
     absl::StrAppend(&text, Wrapped(PrintableText(note), "    "), "\n");
   }
+  for (const std::string& note : grid.footnotes) {
+    absl::StrAppend(&text, Wrapped(PrintableText(note), "  "), "\n");
+  }
   for (const std::string& note : grid.notes) {
     absl::StrAppend(&text, Wrapped(PrintableText(note), "  "), "\n");
   }
@@ -186,8 +189,10 @@ std::string RenderMarkdown(const Grid& grid) {
     absl::StrAppend(&text, MarkdownText(line), "\n\n");
   }
   absl::StrAppend(&text, ToTable(grid).ToMarkdown());
-  for (const std::string& note : grid.notes) {
-    absl::StrAppend(&text, "\n", MarkdownText(note), "\n");
+  for (const auto* notes : {&grid.footnotes, &grid.notes}) {
+    for (const std::string& note : *notes) {
+      absl::StrAppend(&text, "\n", MarkdownText(note), "\n");
+    }
   }
   return text;
 }
@@ -227,7 +232,12 @@ std::string RenderLatex(const Grid& grid) {
             : "",
         Joined(row, " & ", LatexCell), " \\\\\n");
   }
-  text += "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
+  text += "\\bottomrule\n\\end{tabular}\n";
+  if (!grid.footnotes.empty()) {
+    absl::StrAppend(&text, "\\par\\smallskip\\footnotesize\n",
+                    LatexText(absl::StrJoin(grid.footnotes, "; ")), "\n");
+  }
+  text += "\\end{table}\n";
   return text;
 }
 

@@ -31,6 +31,8 @@ struct Grid {
   // Number of columns on the left that name the row.
   size_t key_columns = 0;
   std::vector<std::vector<GridCell>> rows;
+  // What marks on numbers mean: footnotes below the table.
+  std::vector<std::string> footnotes;
   // Sentences shown below the table.
   std::vector<std::string> notes;
 };
@@ -43,6 +45,7 @@ std::string RenderTable(const Grid& grid, bool color);
 std::string RenderMarkdown(const Grid& grid);
 // RFC 4180 with a header line and without notes.
 std::string RenderCsv(const Grid& grid);
-// A `table` with caption and booktabs rules. Notes become comments above it.
+// A `table` with caption, booktabs rules and footnotes. Notes become comments
+// above it.
 std::string RenderLatex(const Grid& grid);
 }  // namespace feedrate

@@ -353,6 +353,9 @@ class Grouper {
     const std::vector<std::string> found =
         DisturbancesAmong(raw.values[query_.warnings].list);
     if (!found.empty()) group->disturbed += target.rows;
+    for (const std::string& label : raw.values[query_.labels].list) {
+      if (QualifiesSpeed(label)) group->labels.insert(label);
+    }
     for (const std::string& warning : found) {
       group->disturbances[warning] += target.rows;
     }

@@ -57,6 +57,8 @@ struct RowGroup {
   // Number of runs that are not `ok`, by status and reason.
   std::map<std::pair<std::string, std::string>, int64_t> ended;
   std::set<std::string> equivalence;
+  // Labels that qualify the speed of some of its rows.
+  std::set<std::string> labels;
   int64_t retries = 0;
   // Number of runs in `summary` that were noisy, contended or throttled, and
   // the number of those with each of these warnings.

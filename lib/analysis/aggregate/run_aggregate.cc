@@ -569,10 +569,10 @@ absl::StatusOr<std::string> Render(const AggregateRun& run,
         "--pivot: a CSV table has one unit, these rows have several; choose "
         "one with --where, such as --where='unit==\"image\"'");
   }
-  if (run.pivot.empty()) {
+  if (is_for_people) {
     std::vector<AggregateResult> smaller;
     for (const AggregateResult& part : parts) {
-      for (AggregateResult& one : SplitByMode(part)) {
+      for (AggregateResult& one : SplitBySuite(part)) {
         smaller.push_back(std::move(one));
       }
     }

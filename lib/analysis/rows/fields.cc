@@ -517,9 +517,9 @@ uint32_t Minutes(absl::string_view at) {
 }  // namespace
 
 const std::vector<std::string>& SameRunFields() {
-  static const auto* const kFields =
-      new std::vector<std::string>{"machine_profile", "dataset.sha256",
-                                   "pair.side", "pair.index", "pair.contest"};
+  static const auto* const kFields = new std::vector<std::string>{
+      "machine_profile", "usable_cpus", "dataset.sha256",
+      "pair.side",       "pair.index",  "pair.contest"};
   return *kFields;
 }
 

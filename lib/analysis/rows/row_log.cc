@@ -159,8 +159,8 @@ const std::vector<std::string>& HeldFields() {
   static const auto* const kHeld = [] {
     auto* held = new std::vector<std::string>(WorkFields());
     held->insert(held->end(),
-                 {"machine_profile", "library_version", "dataset.id",
-                  "dataset.sha256", "pair.side", "pair.contest"});
+                 {"machine_profile", "usable_cpus", "library_version",
+                  "dataset.id", "dataset.sha256", "pair.side", "pair.contest"});
     return held;
   }();
   return *kHeld;
@@ -202,6 +202,7 @@ absl::StatusOr<Query> MakeQuery(const std::vector<std::string>& by,
   query.library_version = Include("library_version", &query);
   query.library = Include("library", &query);
   query.warnings = Include("warnings", &query);
+  query.labels = Include("labels", &query);
   for (const std::string& name : SameRunFields()) {
     query.same_run.push_back(Include(name, &query));
   }

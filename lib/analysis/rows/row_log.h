@@ -84,6 +84,7 @@ struct Query {
   size_t library_version = 0;
   size_t library = 0;
   size_t warnings = 0;
+  size_t labels = 0;
   // Indexes into `fields` of SameRunFields.
   std::vector<size_t> same_run;
 
