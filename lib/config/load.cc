@@ -176,6 +176,8 @@ absl::Status ApplyOverrides(const Overrides& overrides, LoadedConfig* loaded) {
   LayExecution(overrides, config.mutable_execution(), places);
   Lay(overrides.output, "output.path", "output", places,
       [&](const auto& v) { config.mutable_output()->set_path(v); });
+  Lay(overrides.machine_type, "cloud.machine_type", "machine_type", places,
+      [&](const auto& v) { config.mutable_cloud()->set_machine_type(v); });
   Lay(overrides.label, "label", "label", places,
       [&](const auto& v) { config.set_label(v); });
   Lay(overrides.note, "note", "note", places,

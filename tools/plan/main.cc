@@ -58,6 +58,9 @@ DEFINE_string(existing, "",
               "FILES: rows of earlier runs, or folders with them; what they "
               "have done is not planned again");
 DEFINE_string(machine_profile, "", "NAME: use only rows of this machine");
+DEFINE_string(machine_type, "",
+              "NAME: plan for this machine type of the quota instead of the "
+              "config's, such as c4d-standard-16");
 DEFINE_string(rows, "",
               "FILES: row files or folders, separated by commas; estimate from "
               "how long their runs took; rows of --existing count too");
@@ -302,6 +305,9 @@ PlanOptions OptionsFromFlags(const std::vector<std::string>& arguments) {
   inputs.overrides = OverridesFromFlags();
   // Here --output is where the plan goes; the config says where rows go.
   inputs.overrides.output = absl::nullopt;
+  if (!FLAGS_machine_type.empty()) {
+    inputs.overrides.machine_type = FLAGS_machine_type;
+  }
   inputs.existing = absl::StrSplit(FLAGS_existing, ',', absl::SkipEmpty());
   inputs.rows = absl::StrSplit(FLAGS_rows, ',', absl::SkipEmpty());
   inputs.machine_profile = FLAGS_machine_profile;

@@ -36,6 +36,8 @@ struct Overrides {
   absl::optional<std::string> label;
   absl::optional<std::string> note;
   absl::optional<std::string> output;
+  // Of `plan` only.
+  absl::optional<std::string> machine_type;
 };
 
 // Add this to ToolInfo::flag_files in a program that takes the overrides.
