@@ -6,7 +6,7 @@
 #   ARCH=aarch64 dev/bundle.sh for the other processor (dev/cross.sh)
 #   CUDA=1 dev/bundle.sh       for machines with and without a GPU; needs nvcc
 #
-#   dist/feedrate-VERSION-linux-ARCH/
+#   dist/feedrate-VERSION-linux-ARCH/           with -TOOL+TOOL if some are named
 #     bin/          the programs, and `feedrate`, which launches them
 #     libexec/      what runners start: worker_* and python/; cpu/ and cuda/ with
 #                   workers that link torch (dev/torch_worker.sh); scripts behind
@@ -135,7 +135,7 @@ check_size() {
 }
 
 main() {
-  local tools tool version folder file programs=() launcher=./feedrate
+  local tools tool version folder file programs=() launcher=./feedrate some=""
   # TOOLS=plan,micro is as good as TOOLS="plan micro".
   mapfile -t tools < <(tr -s ', ' '\n' <<<"$*" | sed '/^$/d')
   # Only the complete bundle has feedrate.Loader's library, for the wheel.
@@ -143,6 +143,9 @@ main() {
   if [[ ${#tools[@]} -eq 0 ]]; then
     mapfile -t tools < <(all_tools)
     objects=(//lib/loader/python:feedrate_loader)
+  else
+    # Some programs do not take the place of a bundle with all.
+    some="-$(IFS=+ && echo "${tools[*]}")"
   fi
   # Frames of videos for mixtures, where FFmpeg is there anyway.
   if [[ " ${tools[*]} " == *" video "* ]]; then
@@ -194,7 +197,7 @@ main() {
   chmod -R u=rwX,go=rX "$new"
 
   version="$("${programs[0]}" --version | cut -d' ' -f2)"
-  folder="$dist/feedrate-$version-linux-$ARCH"
+  folder="$dist/feedrate-$version-linux-$ARCH$some"
   rm -rf "$folder" "$folder.tar.gz"
   mv -T "$new" "$folder"
   check_size "$folder"

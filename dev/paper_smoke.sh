@@ -56,10 +56,12 @@ if [[ "$devices" == *gpu* ]]; then
     fail "gpu_memory.tex has no table in MB"
 fi
 [[ -s "$out/report.html" && -n "$(ls "$out/figures")" ]] || fail "no report"
-# A wrong number must be found.
-sed -i 's/flips [0-9]*/flips 7/' "$out/paper.md"
+# A wrong number must be found, in a copy: $out is what people look at.
+wrong="$(mktemp)"
+trap 'rm -f "$wrong"' EXIT
+sed 's/flips [0-9]*/flips 7/' "$out/paper.md" >"$wrong"
 status=0
-report "$out/rows" --check-claims="$out/paper.md" >/dev/null || status=$?
+report "$out/rows" --check-claims="$wrong" >/dev/null || status=$?
 [[ $status -eq 3 ]] || fail "a wrong claim is exit $status"
 
 for line in "${left_out[@]}"; do echo "not run: $line"; done

@@ -153,7 +153,12 @@ fi
 grep -q 'over the limit' "$work/stderr" || fail "the limit is not named"
 
 # A bundle of some programs has no worker of the others, and misses none.
-bundle="$(BUNDLE_DIST="$work/some" "$REPO_ROOT/dev/bundle.sh" micro)"
+whole="$(cksum <"$bundle")"
+some="$(BUNDLE_DIST="$work/dist" "$REPO_ROOT/dev/bundle.sh" micro)"
+[[ "$(cksum <"$bundle")" == "$whole" ]] ||
+  fail "a bundle of some programs took the place of the whole one"
+[[ "$some" == *-micro.tar.gz ]] || fail "the name of a part: $some"
+bundle="$some"
 "${bundle%.tar.gz}/bin/feedrate" doctor >"$work/doctor" ||
   fail "doctor of some programs: $(cat "$work/doctor")"
 grep -q '^worker opencv  *ok' "$work/doctor" || fail "doctor: no worker opencv"
@@ -163,6 +168,7 @@ fi
 
 if [[ "${1:-}" == --full ]]; then
   bare_debian "$work/debian"
+  rm -r "${some%.tar.gz}" "$some"
   bundle="$(echo "$work"/dist/*.tar.gz)"
   try_in "$work/debian"
   if ! PATH="$PATH:${CUDA_HOME:-/usr/local/cuda}/bin" command -v nvcc >/dev/null
