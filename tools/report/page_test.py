@@ -97,6 +97,10 @@ PROBE = """
     unmeasured: all("td.muted").filter((e) =>
       e.textContent === "not measured").length,
     bare: all("td").filter((e) => e.textContent.trim() === "\u2013").length,
+    // What axe-core calls button-name, empty-table-header, aria-allowed-attr.
+    nameless: all("button, thead th").filter((e) =>
+      !e.textContent.trim() && !e.getAttribute("aria-label")).length,
+    labeled_groups: all("g[aria-label]").length,
   };
 })()
 """
@@ -320,6 +324,8 @@ def check(browser, page, width, theme, failures):
     expect(not found["letters"], f"names in letters: {found['letters']}")
     expect(not found["twice"], f"twice in the contents: {found['twice']}")
     expect(found["unmeasured"] > 0, "no cell says that it was not measured")
+    expect(found["nameless"] == 0, f"{found['nameless']} without a name")
+    expect(found["labeled_groups"] == 0, "a label on a group without a role")
     expect(found["bare"] == 0, f"{found['bare']} cells are only a dash")
 
 

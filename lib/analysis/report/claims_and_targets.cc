@@ -351,13 +351,28 @@ absl::StatusOr<TargetsReport> JudgeTargets(const Targets& targets,
   for (const Diagnosis& diagnosis : targets.diagnoses()) {
     const absl::StatusOr<double> value = Evaluate(diagnosis.value(), rows);
     if (absl::IsInvalidArgument(value.status())) return value.status();
-    if (!value.ok()) continue;
+    if (!value.ok()) {
+      report.not_diagnosed.push_back(diagnosis.name());
+      continue;
+    }
     const bool is_so = diagnosis.has_above() ? *value > diagnosis.above()
                                              : *value < diagnosis.below();
     if (is_so) report.diagnoses.push_back({diagnosis, *value});
   }
   return report;
 }
+
+namespace {
+
+// Names the diagnoses for which the rows have no numbers. Empty if there are
+// none: a problem that nobody looked for is not absent.
+std::string NotDiagnosedText(const TargetsReport& report) {
+  if (report.not_diagnosed.empty()) return "";
+  return absl::StrCat("Not diagnosed, because the rows lack the numbers: ",
+                      absl::StrJoin(report.not_diagnosed, ", "), ".");
+}
+
+}  // namespace
 
 std::string TargetsText(const TargetsReport& report) {
   Table table(
@@ -374,6 +389,8 @@ std::string TargetsText(const TargetsReport& report) {
                     NumberText(result.value), " ", result.diagnosis.meaning(),
                     "\n  remedy: ", result.diagnosis.remedy(), "\n");
   }
+  const std::string missing = NotDiagnosedText(report);
+  if (!missing.empty()) absl::StrAppend(&text, "\n", missing, "\n");
   return text;
 }
 
@@ -382,7 +399,7 @@ Section TargetsSection(const TargetsReport& report) {
   section.id = "targets";
   section.title = "Targets";
   DocumentTable table;
-  table.header = {"", "target", "wanted", "found", "what to do"};
+  table.header = {"reached", "target", "wanted", "found", "what to do"};
   table.align = {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight,
                  Align::kLeft};
   for (const TargetResult& result : report.targets) {
@@ -401,6 +418,9 @@ Section TargetsSection(const TargetsReport& report) {
                      ". Remedy: ", result.diagnosis.remedy(), ".");
     section.blocks.emplace_back(std::move(paragraph));
   }
+  Paragraph missing;
+  missing.text = NotDiagnosedText(report);
+  if (!missing.text.empty()) section.blocks.emplace_back(std::move(missing));
   return section;
 }
 

@@ -80,6 +80,8 @@ struct TargetsReport {
   std::vector<TargetResult> targets;
   // Only diagnoses that apply.
   std::vector<DiagnosisResult> diagnoses;
+  // Names of those that the rows have no numbers for.
+  std::vector<std::string> not_diagnosed;
 
   bool AnyMissed() const;
   // Whether no target could be judged.

@@ -1,5 +1,7 @@
 #include "lib/analysis/report/claims_and_targets.h"
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,26 @@ TEST(ExpressionTest, CountsOnlyRowsThatAreOkUnlessToldOtherwise) {
   EXPECT_DOUBLE_EQ(ValueOf("count(status == \"failed\")"), 1);
   EXPECT_DOUBLE_EQ(ValueOf("count(status != \"\")"), 8);
   EXPECT_DOUBLE_EQ(ValueOf("share(library == \"b\")"), 100.0 * 2 / 7);
+}
+
+// What a harness does without any work must not answer for a library.
+TEST(ExpressionTest, LeavesTheHarnessOutUnlessToldOtherwise) {
+  std::vector<Row> rows = Rows();
+  rows.push_back(MakeRow("null", "Blur", 2e7));
+  rows.push_back(MakeRow("null", "Flip", 2e7));
+  for (const char* expression :
+       {"median(throughput)", "mean(throughput)", "min(throughput)",
+        "max(throughput)", "sum(throughput)", "count()", "distinct(library)",
+        "share(transform == \"Blur\")", "mfu(1e9, 1e12)",
+        "max_quotient(throughput, throughput)",
+        "ratio(throughput, transform==\"Blur\", transform==\"Flip\")",
+        "percent(throughput, transform==\"Blur\", transform==\"Flip\")"}) {
+    const auto value = Evaluate(expression, rows);
+    ASSERT_TRUE(value.ok()) << expression << ": " << value.status();
+    EXPECT_DOUBLE_EQ(*value, ValueOf(expression)) << expression;
+  }
+  EXPECT_DOUBLE_EQ(*Evaluate("max(throughput, library == \"null\")", rows),
+                   2e7);
 }
 
 TEST(ExpressionTest, RatiosPairCellsAndTakeTheGeometricMean) {
@@ -269,35 +291,96 @@ TEST(TargetsTest, TheCheckedInFileIsRight) {
   const auto targets = LoadTargets("configs/gate/targets.textproto");
   ASSERT_TRUE(targets.ok()) << targets.status();
   EXPECT_EQ(targets->targets_size(), 7);
-  EXPECT_EQ(targets->diagnoses_size(), 4);
+  EXPECT_EQ(targets->diagnoses_size(), 5);
   EXPECT_TRUE(JudgeTargets(*targets, {MakeRow("a", "Blur", 1)}).ok());
 }
 
-// A row of each mode, so that no target may say that it cannot tell.
-TEST(TargetsTest, TheCheckedInFileReadsWhatRowsHave) {
+// Rows of each mode for which every target is missed and every diagnosis made,
+// or, if they are `good`, none. Beside them stand rows of the harness, which
+// are as good as can be, and must not count.
+std::vector<Row> RowsForTargets(bool good) {
+  const auto loader_row = [](const std::string& library, double throughput,
+                             int workers, double busy) {
+    Row row = MakeRow(library, "", throughput);
+    row.set_mode("pipeline");
+    row.set_device("cuda");
+    row.set_workers(workers);
+    row.mutable_loader()->mutable_gpu()->set_busy(busy);
+    return row;
+  };
+  const auto train_row = [](const std::string& library, double throughput,
+                            const std::string& precision, double use,
+                            int64_t memory) {
+    Row row = MakeRow(library, "", throughput);
+    row.set_mode("train");
+    (*row.mutable_settings())["precision"] = precision;
+    row.mutable_train()->set_gpu_use(use);
+    row.mutable_gpu_memory()->set_peak_allocated_bytes(memory);
+    row.set_p50_s(1);
+    row.set_p99_s(1);
+    return row;
+  };
   std::vector<Row> rows;
-  for (const int workers : {0, 1}) {
-    rows.push_back(MakeRow("native", "", 100));
-    rows.back().set_mode("pipeline");
-    rows.back().set_device("cuda");
-    rows.back().set_workers(workers);
-    rows.back().mutable_loader()->mutable_gpu()->set_busy(0.5);
+  for (int i = 0; i < 5; ++i) {
+    rows.push_back(loader_row("null", 2e7, 0, 1));
+    rows.push_back(loader_row("null", 2e7, 1, 1));
+    rows.push_back(train_row("null", 2e7, "fp32", 1, 1000));
+    rows.push_back(train_row("null", 9e7, "bf16", 1, 1));
   }
-  for (const char* precision : {"fp32", "bf16"}) {
-    rows.push_back(MakeRow("torch", "", 100));
-    rows.back().set_mode("train");
-    (*rows.back().mutable_settings())["precision"] = precision;
-    rows.back().mutable_train()->set_gpu_use(0.5);
-    rows.back().mutable_gpu_memory()->set_peak_allocated_bytes(1);
+  const double use = good ? 0.95 : 0.4;
+  rows.push_back(loader_row("native", good ? 2000 : 900, 0, use));
+  rows.push_back(loader_row("native", good ? 1990 : 100, 1, use));
+  rows.push_back(train_row("torch", good ? 200 : 50, "fp32", use, 1000));
+  rows.push_back(
+      train_row("torch", good ? 400 : 51, "bf16", use, good ? 400 : 900));
+  if (!good) {
+    rows.back().set_p99_s(9);
+    rows.push_back(train_row("torch", 0, "fp32", use, 1));
+    rows.back().set_status("oom");
   }
+  return rows;
+}
+
+TEST(TargetsTest, EveryTargetAndDiagnosisOfTheFileCanFail) {
   const auto targets = LoadTargets("configs/gate/targets.textproto");
   ASSERT_TRUE(targets.ok()) << targets.status();
-  const auto report = JudgeTargets(*targets, rows);
-  ASSERT_TRUE(report.ok()) << report.status();
-  for (const TargetResult& result : report->targets) {
-    EXPECT_NE(result.outcome, Outcome::kCannotTell)
-        << result.target.name() << ": " << result.reason;
+  const auto bad = JudgeTargets(*targets, RowsForTargets(false));
+  ASSERT_TRUE(bad.ok()) << bad.status();
+  for (const TargetResult& result : bad->targets) {
+    EXPECT_EQ(result.outcome, Outcome::kMissed)
+        << result.target.name() << ": " << result.value.value_or(-1)
+        << result.reason;
   }
+  std::set<std::string> made;
+  for (const DiagnosisResult& result : bad->diagnoses) {
+    made.insert(result.diagnosis.name());
+  }
+  for (const Diagnosis& diagnosis : targets->diagnoses()) {
+    EXPECT_EQ(made.count(diagnosis.name()), 1u) << diagnosis.name();
+  }
+}
+
+TEST(TargetsTest, EveryTargetOfTheFileCanBeReached) {
+  const auto targets = LoadTargets("configs/gate/targets.textproto");
+  ASSERT_TRUE(targets.ok()) << targets.status();
+  const auto good = JudgeTargets(*targets, RowsForTargets(true));
+  ASSERT_TRUE(good.ok()) << good.status();
+  for (const TargetResult& result : good->targets) {
+    EXPECT_EQ(result.outcome, Outcome::kReached)
+        << result.target.name() << ": " << result.value.value_or(-1)
+        << result.reason;
+  }
+  EXPECT_TRUE(good->diagnoses.empty()) << TargetsText(*good);
+}
+
+TEST(TargetsTest, NamesDiagnosesThatRowsCannotAnswer) {
+  const auto targets = LoadTargets("configs/gate/targets.textproto");
+  ASSERT_TRUE(targets.ok()) << targets.status();
+  const auto report = JudgeTargets(*targets, {MakeRow("a", "Blur", 1)});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(TargetsText(*report),
+              HasSubstr("Not diagnosed, because the rows lack the numbers: low "
+                        "GPU use while loading, "));
 }
 
 TEST(TargetsTest, RefusesAFieldThatNoRowCanHave) {

@@ -27,9 +27,9 @@ namespace feedrate {
 namespace {
 
 std::string JobAndMachineOf(const ReportCell& cell) {
-  return absl::StrCat(cell.example.job_id(), " ",
-                      cell.example.machine_profile(),
-                      cell.labels.count("cold") > 0 ? " cold" : "");
+  return absl::StrCat(
+      cell.example.job_id(), " ", cell.example.machine_profile(), " ",
+      cell.example.usable_cpus(), cell.labels.count("cold") > 0 ? " cold" : "");
 }
 
 bool Ran(const ReportCell& cell) {
@@ -118,8 +118,11 @@ std::vector<DocumentCell> LineOf(const Change& change) {
       row.transform(),
       row.library(),
       VersionText(change),
+      row.scenario(),
       row.mode(),
+      row.scope(),
       row.device(),
+      SettingOf(row),
       before,
       now,
       ratio,
@@ -195,12 +198,14 @@ Section ChangesSection(const Changes& changes) {
       "Runs at different times also differ because machine speed "
       "drifts; `compare_baseline` and `duel` take that into account."});
   DocumentTable table;
-  table.header = {"transform", "library",         "version",   "mode",
-                  "device",    "baseline",        "now",       "ratio",
-                  "change",    "resident memory", "GPU memory"};
-  table.align = {Align::kLeft, Align::kLeft,  Align::kLeft,  Align::kLeft,
-                 Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
-                 Align::kLeft, Align::kRight, Align::kRight};
+  table.header = {
+      "transform", "library", "version",         "scenario",  "mode",
+      "scope",     "device",  "setting",         "baseline",  "now",
+      "ratio",     "change",  "resident memory", "GPU memory"};
+  table.align.assign(8, Align::kLeft);
+  table.align.insert(table.align.end(),
+                     {Align::kRight, Align::kRight, Align::kRight, Align::kLeft,
+                      Align::kRight, Align::kRight});
   for (const Change& change : changes.changes) {
     table.rows.push_back(LineOf(change));
   }

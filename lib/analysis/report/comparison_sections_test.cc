@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/variant.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -63,6 +64,31 @@ TEST(ChangesTest, MemoryIsComparedToo) {
   const std::string text = ToMarkdown(document, "");
   EXPECT_THAT(text, HasSubstr("+50%"));
   EXPECT_THAT(text, Not(HasSubstr("GPU memory")));
+}
+
+// Six lines with the same words used to stand there.
+TEST(ChangesTest, NamesTheSettingsThatDiffer) {
+  std::vector<Row> rows;
+  for (const int workers : {0, 2}) {
+    for (const char* prefetch : {"1", "4"}) {
+      for (Row row : MakeRuns("native", "Blur", 100)) {
+        row.set_mode("pipeline");
+        row.set_workers(workers);
+        row.set_batch_size(64);
+        (*row.mutable_settings())["prefetch"] = prefetch;
+        row.set_job_id(absl::StrCat(workers, prefetch));
+        rows.push_back(row);
+      }
+    }
+  }
+  const auto cells = CellsOf(rows);
+  Document document;
+  document.sections = {ChangesSection(ChangesBetween(cells, cells))};
+  const std::string text = ToMarkdown(document, "");
+  EXPECT_THAT(text, HasSubstr("workers=0, batch_size=64, prefetch=1"));
+  EXPECT_THAT(text, HasSubstr("workers=0, batch_size=64, prefetch=4"));
+  EXPECT_THAT(text, HasSubstr("workers=2, batch_size=64, prefetch=1"));
+  EXPECT_THAT(text, HasSubstr("workers=2, batch_size=64, prefetch=4"));
 }
 
 TEST(ChangesTest, OtherMachinesAreNotCompared) {

@@ -49,8 +49,9 @@ PeakMap PeaksOf(const std::vector<ReportCell>& cells) {
       continue;
     }
     const Row& row = cell.example;
-    Peaks& place = peaks[absl::StrCat(row.library(), ", ", row.mode(), ", ",
-                                      row.device())];
+    Peaks& place =
+        peaks[absl::StrCat(LibraryOf(row), ", ", row.mode(),
+                           row.device().empty() ? "" : ", ", row.device())];
     if (cell.rss_peak_bytes.has_value() &&
         *cell.rss_peak_bytes > place.rss.value_or(-1)) {
       place.where = row.transform();
@@ -283,19 +284,6 @@ void AddWarnings(const std::vector<ReportCell>& cells, Section* section) {
   section->blocks.emplace_back(std::move(table));
 }
 
-// Workers, batch size and settings, such as "workers=2, prefetch=4".
-std::string SettingOf(const Row& row) {
-  std::vector<std::string> parts = {
-      absl::StrCat("workers=", row.workers()),
-      absl::StrCat("batch_size=", row.batch_size())};
-  const std::map<std::string, std::string> settings(row.settings().begin(),
-                                                    row.settings().end());
-  for (const auto& setting : settings) {
-    parts.push_back(absl::StrCat(setting.first, "=", setting.second));
-  }
-  return absl::StrJoin(parts, ", ");
-}
-
 void AddUnstable(const std::vector<ReportCell>& cells, Section* section) {
   std::vector<const ReportCell*> unstable;
   std::set<std::string> settings;
@@ -308,7 +296,7 @@ void AddUnstable(const std::vector<ReportCell>& cells, Section* section) {
   DocumentTable table;
   table.caption = absl::StrCat("Unstable cells: standard deviation above ",
                                PercentText(kUnstableCv), " of the mean.");
-  table.header = {"transform", "library", "scenario", "mode"};
+  table.header = {"library", "transform", "scenario", "mode"};
   table.align.assign(4, Align::kLeft);
   if (settings.size() > 1) {
     table.header.push_back("setting");
@@ -323,11 +311,12 @@ void AddUnstable(const std::vector<ReportCell>& cells, Section* section) {
     DocumentCell spread(PercentText(cell->summary->cv));
     spread.value = cell->summary->cv;
     table.rows.push_back(
-        {row.transform(), row.library(), row.scenario(), row.mode()});
+        {LibraryOf(row), row.transform(), row.scenario(), row.mode()});
     if (settings.size() > 1) table.rows.back().push_back(SettingOf(row));
     table.rows.back().push_back(runs);
     table.rows.back().push_back(spread);
   }
+  table.DropEmptyColumns();
   table.FoldConstantColumns();
   section->blocks.emplace_back(std::move(table));
 }

@@ -24,7 +24,8 @@ namespace feedrate {
 //
 // combined with + - * / and parentheses, and with plain numbers. A CONDITION is
 // a filter (see lib/analysis/rows/filter.h); if there are several, all must
-// hold. Only rows of status `ok` count, unless a condition mentions `status`.
+// hold. Only rows of status `ok` count, unless a condition mentions `status`,
+// and not those of the harness (`null`), unless one mentions `library`.
 //
 // A ratio compares cells that agree in everything that A and B do not mention:
 // the same transform on the same machine with the same settings. For several

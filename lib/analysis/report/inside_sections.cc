@@ -132,8 +132,8 @@ std::vector<DocumentCell> StagesOf(const Row& row) {
     cells.emplace_back(Percent(all > 0, BusyOf(row.loader(), name) / all));
   }
   const LoaderDiagnosis& diagnosis = row.loader().diagnosis();
-  cells.emplace_back(diagnosis.verdict().empty() ? NotMeasured()
-                                                 : diagnosis.explanation());
+  cells.emplace_back(diagnosis.explanation().empty() ? NotMeasured()
+                                                     : diagnosis.explanation());
   return cells;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/variant.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/report/report_data.h"
@@ -29,6 +30,7 @@ namespace feedrate {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -117,6 +119,83 @@ std::string TextOf(std::vector<Row> rows, std::vector<Run> runs = {}) {
   return ToMarkdown(BuildReport(input, {}), "");
 }
 
+// In the table and in every chart, not only under the pointer.
+TEST(ReportTest, SaysWhoseOutputIsWrongAndWhatQualifiesSpeeds) {
+  std::vector<Row> rows =
+      Together({MakeRuns("a", "Blur", 100), MakeRuns("a", "Flip", 100),
+                MakeRuns("b", "Blur", 50), MakeRuns("b", "Flip", 50)});
+  for (Row& row : rows) {
+    row.mutable_limit()->set_throughput(1000);
+    row.set_of_limit(row.throughput() / 1000);
+    if (row.library() == "b") row.add_labels("per_sample_loop");
+    if (row.library() == "a" && row.transform() == "Flip") {
+      row.mutable_equivalence()->set_label("different");
+    }
+  }
+  ReportInput input;
+  input.rows = rows;
+  const std::string text = ToMarkdown(BuildReport(input, {}), "figures");
+  EXPECT_THAT(text, ContainsRegex("Flip \\| 100 .*output different"));
+  EXPECT_THAT(text, Not(ContainsRegex("Blur \\| [^|]*output different")));
+  EXPECT_THAT(text, HasSubstr("† b, Blur: per_sample_loop; a, Flip: output "
+                              "different; b, Flip: per_sample_loop."));
+  int charts = 0;
+  const Document document = BuildReport(input, {});
+  for (const Section& section : document.sections) {
+    for (const Block& block : section.blocks) {
+      const Figure* const figure = absl::get_if<Figure>(&block);
+      if (figure == nullptr || !absl::StrContains(figure->id, "micro"))
+        continue;
+      const std::string svg =
+          figure->draw(ScaleType::kLinear, kWideFigure).ToFile(nullptr);
+      const bool is_heat = absl::StrContains(figure->id, "heat-map");
+      // A label is text of its own, not only the title under the pointer.
+      EXPECT_THAT(svg, ContainsRegex(is_heat ? "<text[^>]*>100†</text>"
+                                             : "<text[^>]*>[^<]*per_sample"))
+          << figure->id;
+      ++charts;
+    }
+  }
+  EXPECT_GE(charts, 3);
+}
+
+TEST(ReportTest, ResultsComeBeforeCommands) {
+  std::vector<Row> rows =
+      Together({MakeRuns("a", "Blur", 100), MakeRuns("b", "Blur", 50)});
+  for (Row& row : rows) row.set_run_id("r");
+  rows[0].add_warnings("noisy");
+  feedrate::Run run;
+  run.set_run_id("r");
+  run.add_command("micro");
+  const std::string text = TextOf(rows, {run});
+  ASSERT_THAT(text, HasSubstr("Noise: 1 of 6 runs"));
+  EXPECT_LT(text.find("In short:"), text.find("Noise: 1 of 6 runs"));
+}
+
+TEST(ReportTest, CountsNothingThatIsNotThere) {
+  std::vector<Row> rows =
+      Together({MakeRuns("", "", 100), MakeRuns("", "", 50)});
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Row& row = rows[i];
+    row.set_scenario("");
+    row.set_device("");
+    row.set_mode("command");
+    row.set_rss_peak_bytes(1 << 20);
+    row.mutable_pair()->set_side(i < 3 ? "a" : "b");
+    row.set_throughput(row.throughput() * (i % 3 == 0 ? 3 : 1));
+  }
+  const std::string text = TextOf(rows);
+  EXPECT_THAT(text, Not(HasSubstr("libraries:")));
+  EXPECT_THAT(text, Not(HasSubstr("transforms: ")));
+  EXPECT_THAT(text, HasSubstr("- machine: **1**"));
+  EXPECT_THAT(text, HasSubstr("| mode | A | B | fastest |"));
+  EXPECT_THAT(text, HasSubstr("| command | "));
+  EXPECT_THAT(text, HasSubstr("| A, command | 1.00 MiB |"));
+  EXPECT_THAT(text, HasSubstr("| A | 3 | "));
+  EXPECT_THAT(text, Not(HasSubstr("|  |  |")));
+  EXPECT_THAT(text, Not(HasSubstr("–")));
+}
+
 TEST(ReportTest, NobodyWinsWithoutEvidence) {
   const std::string separate =
       TextOf(Together({MakeRuns("a", "Blur", 100), MakeRuns("b", "Blur", 50)}));
@@ -168,7 +247,7 @@ TEST(ReportTest, NoiseIsCountedAndCanBeMeasuredAgain) {
 TEST(ReportTest, TheHarnessIsAFootnote) {
   const std::string text = TextOf(Together(
       {MakeRuns("a", "Blur", 100), MakeRuns("null", "Nothing", 1000)}));
-  EXPECT_THAT(text, HasSubstr("- libraries: **1**"));
+  EXPECT_THAT(text, HasSubstr("- library: **1**"));
   EXPECT_THAT(text, HasSubstr("cells measured: **1 / 1**"));
   EXPECT_THAT(text, HasSubstr("Footnote on harness cost"));
   EXPECT_THAT(text, HasSubstr("1,001 images/s (999 µs per image)"));

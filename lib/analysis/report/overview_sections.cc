@@ -77,11 +77,16 @@ KeyNumbers NumbersOf(const Counts& counts) {
       counts.min_runs == counts.max_runs
           ? absl::StrCat(counts.max_runs)
           : absl::StrCat(counts.min_runs, "–", counts.max_runs);
-  numbers.numbers = {
-      {absl::StrCat(counts.libraries.size()), "libraries"},
-      {absl::StrCat(counts.transforms.size()), "transforms"},
-      {absl::StrCat(counts.machines.size()),
-       counts.machines.size() == 1 ? "machine" : "machines"},
+  // Commands of a duel and imported results have neither libraries nor
+  // transforms.
+  const auto add = [&numbers](size_t count, const char* one, const char* many) {
+    if (count == 0) return;
+    numbers.numbers.push_back({absl::StrCat(count), count == 1 ? one : many});
+  };
+  add(counts.libraries.size(), "library", "libraries");
+  add(counts.transforms.size(), "transform", "transforms");
+  add(counts.machines.size(), "machine", "machines");
+  const std::vector<KeyNumber> counted = {
       {absl::StrCat(counts.measured, " / ", counts.cells), "cells measured"},
       {runs, "runs per cell"},
       {counts.runs == 0 ? "0"
@@ -89,6 +94,7 @@ KeyNumbers NumbersOf(const Counts& counts) {
                                       static_cast<double>(counts.runs)),
        "noisy runs"},
   };
+  numbers.numbers.insert(numbers.numbers.end(), counted.begin(), counted.end());
   return numbers;
 }
 
@@ -202,7 +208,10 @@ DocumentTable FindingsOf(const std::vector<Setting>& settings,
       }
     }
     table.rows.push_back(
-        {absl::StrCat(setting.mode, ": ", setting.title), WinsText(wins),
+        {setting.title == setting.mode
+             ? setting.mode
+             : absl::StrCat(setting.mode, ": ", setting.title),
+         WinsText(wins),
          means.empty() ? "nothing comparable" : absl::StrJoin(means, "; ")});
   }
   return table;
@@ -308,10 +317,11 @@ Section SummarySection(const ReportInput& input,
                      libraries.empty() ? "" : " of ", libraries,
                      ". Where: ", absl::StrJoin(counts.machines, ", "), ".")});
     section.blocks.emplace_back(Paragraph{HowSure(counts)});
-    AddNoise(input, counts, &section);
   }
+  // Results first, and only then what to run again.
   DocumentTable findings = FindingsOf(settings, options);
   if (!findings.rows.empty()) section.blocks.emplace_back(std::move(findings));
+  AddNoise(input, counts, &section);
   if (input.replaced_rows > 0 || input.broken_lines > 0 ||
       input.torn_lines > 0) {
     section.blocks.emplace_back(Paragraph{
@@ -373,7 +383,7 @@ std::string LimitsText(const Cgroup& cgroup) {
 DocumentTable TableOf(const Env& env) {
   DocumentTable table;
   table.caption = absl::StrCat("`", env.machine_profile(), "`");
-  table.header = {"", env.env_id()};
+  table.header = {"machine", env.env_id()};
   table.align = {Align::kLeft, Align::kLeft};
   AddLine("processor", CpuText(env.cpu()), &table);
   AddLine("memory", BytesText(env.memory().total_bytes()), &table);

@@ -24,6 +24,7 @@
 #include "lib/analysis/rows/fields.h"
 #include "lib/analysis/rows/row_files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/text.h"
 #include "lib/planning/jobs.h"
@@ -155,6 +156,14 @@ absl::StatusOr<ReportInput> ReadReportInput(
 
 namespace {
 
+// The machine, and how much of it a run could use.
+std::string MachineOf(const Row& row) {
+  return row.has_usable_cpus()
+             ? absl::StrCat(row.machine_profile(), ", ",
+                            Counted(row.usable_cpus(), "processor"))
+             : row.machine_profile();
+}
+
 // Sorts tables by scenario, transform, settings, library.
 using CellKey =
     std::tuple<std::string, std::string, std::string, int64_t, int32_t, int32_t,
@@ -164,9 +173,8 @@ using CellKey =
 CellKey KeyOf(const Row& row) {
   return CellKey(row.scenario(), row.mode(), row.transform(), row.num_items(),
                  row.batch_size(), row.workers(), row.library(), row.job_id(),
-                 row.machine_profile(), row.library_version(),
-                 row.dataset().sha256(), HasLabel(row, "exploratory"),
-                 HasLabel(row, "cold"),
+                 MachineOf(row), row.library_version(), row.dataset().sha256(),
+                 HasLabel(row, "exploratory"), HasLabel(row, "cold"),
                  absl::StrCat(row.pair().side(), row.pair().contest()));
 }
 
@@ -229,6 +237,23 @@ std::string ReportCell::Text() const {
   return status;
 }
 
+std::string ReportCell::Remarks() const {
+  std::vector<std::string> remarks;
+  const std::string& output = example.equivalence().label();
+  if (summary.has_value() && WorkOfLabel(output) == Work::kOther) {
+    remarks.push_back(absl::StrCat("output ", output));
+  }
+  for (const std::string& label : labels) {
+    if (QualifiesSpeed(label)) remarks.push_back(label);
+  }
+  return absl::StrJoin(remarks, ", ");
+}
+
+std::string ReportCell::TextWithRemarks() const {
+  const std::string remarks = Remarks();
+  return remarks.empty() ? Text() : absl::StrCat(Text(), " (", remarks, ")");
+}
+
 std::string ReportCell::Story() const {
   std::string text = absl::StrCat(example.library(),
                                   example.library_version().empty() ? "" : " ",
@@ -259,11 +284,29 @@ std::string ReportCell::Story() const {
   if (!example.equivalence().label().empty()) {
     absl::StrAppend(&text, "\noutput: ", example.equivalence().label());
   }
+  for (const std::string& label : labels) absl::StrAppend(&text, "\n", label);
   for (const auto& warning : warnings) {
     absl::StrAppend(&text, "\n", warning.first, " in ", warning.second, " of ",
                     runs, " runs");
   }
   return text;
+}
+
+std::string LibraryOf(const Row& row) {
+  if (!row.library().empty()) return row.library();
+  return row.has_pair() ? absl::AsciiStrToUpper(row.pair().side()) : "unnamed";
+}
+
+std::string SettingOf(const Row& row) {
+  std::vector<std::string> parts = {
+      absl::StrCat("workers=", row.workers()),
+      absl::StrCat("batch_size=", row.batch_size())};
+  const std::map<std::string, std::string> settings(row.settings().begin(),
+                                                    row.settings().end());
+  for (const auto& setting : settings) {
+    parts.push_back(absl::StrCat(setting.first, "=", setting.second));
+  }
+  return absl::StrJoin(parts, ", ");
 }
 
 std::vector<ReportCell> CellsOf(const std::vector<Row>& rows) {
@@ -316,7 +359,7 @@ using TableKey = std::tuple<int, std::string, std::string, std::string,
 TableKey TableKeyOf(const ReportCell& cell) {
   const Row& row = cell.example;
   return TableKey(OrderOf(row.mode()), row.mode(), row.scenario(), row.scope(),
-                  row.device(), row.machine_profile(), row.thread_policy(),
+                  row.device(), MachineOf(row), row.thread_policy(),
                   row.params_profile(), row.env_set(), row.dataset().id(),
                   row.dataset().sha256(), cell.labels.count("cold") > 0,
                   cell.labels.count("exploratory") > 0);
@@ -410,7 +453,7 @@ std::string DescriptionOf(const Row& row, const std::vector<std::string>& swept,
   const auto fixed = [&](const std::string& axis) {
     return std::find(swept.begin(), swept.end(), axis) == swept.end();
   };
-  parts.push_back(absl::StrCat("Machine `", row.machine_profile(), "`"));
+  parts.push_back(absl::StrCat("Machine `", MachineOf(row), "`"));
   if (row.num_items() > 0 && fixed("num_items")) {
     parts.push_back(absl::StrCat(row.num_items(), " items"));
   }
@@ -443,11 +486,13 @@ std::string DescriptionOf(const Row& row, const std::vector<std::string>& swept,
 std::string ColumnOf(const ReportCell& cell,
                      const std::map<std::string, std::set<std::string>>& all) {
   const Row& row = cell.example;
-  std::string name = row.library().empty() ? "–" : row.library();
+  std::string name = LibraryOf(row);
   if (all.at(row.library()).size() > 1) {
     absl::StrAppend(&name, " ", row.library_version());
   }
-  if (row.has_pair()) absl::StrAppend(&name, " (", row.pair().side(), ")");
+  if (row.has_pair() && !row.library().empty()) {
+    absl::StrAppend(&name, " (", row.pair().side(), ")");
+  }
   if (row.pair().has_contest()) {
     absl::StrAppend(&name, " [", row.pair().contest(), "]");
   }

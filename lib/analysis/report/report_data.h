@@ -86,9 +86,22 @@ struct ReportCell {
   Contestant AsContestant(bool any_work) const;
   // The text of the cell, such as "1,234", "≤ 20" or "unsupported".
   std::string Text() const;
+  // What a reader must know beside the number, in every table and chart:
+  // outputs that are not known to be right, such as "output different", and
+  // labels such as "per_sample_loop". Empty if there is nothing.
+  std::string Remarks() const;
+  // The text with the remarks in brackets, for charts.
+  std::string TextWithRemarks() const;
   // All details in a few lines, for a tooltip.
   std::string Story() const;
 };
+
+// The library, or for a plain command of a duel its side: "A" or "B".
+std::string LibraryOf(const Row& row);
+
+// Workers, batch size and settings, such as "workers=2, batch_size=4,
+// prefetch=4".
+std::string SettingOf(const Row& row);
 
 // Groups rows into cells, in a fixed order. Rows of one cell agree in
 // everything that must not be mixed: job, machine profile, library version,

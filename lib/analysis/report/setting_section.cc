@@ -31,7 +31,7 @@ std::string PerSecond(const Setting& setting) {
 
 Bar BarOf(const ReportCell& cell) {
   Bar bar;
-  bar.text = cell.Text();
+  bar.text = cell.TextWithRemarks();
   bar.hover = cell.Story();
   if (cell.summary.has_value()) bar.estimate = cell.Throughput();
   return bar;
@@ -65,11 +65,30 @@ const ReportCell* BestOf(const Setting& setting, size_t line) {
   return best;
 }
 
+// The mark of a cell with remarks, for which a heat map has no room.
+constexpr char kRemarkMark[] = "†";
+
 std::string HeatText(const ReportCell* cell) {
   if (cell == nullptr) return "not run";
-  if (cell->summary.has_value()) return SignificantText(cell->summary->median);
+  if (cell->summary.has_value()) {
+    return absl::StrCat(SignificantText(cell->summary->median),
+                        cell->Remarks().empty() ? "" : kRemarkMark);
+  }
   if (cell->status == "early_stopped") return cell->Text();
   return cell->status == "unsupported" ? "none" : cell->status;
+}
+
+// All remarks on cells of a setting, such as "pillow, Blur: output different".
+std::string RemarksOf(const Setting& setting) {
+  std::vector<std::string> remarks;
+  for (const auto& [place, cell] : setting.cells) {
+    const std::string one = cell->Remarks();
+    if (one.empty()) continue;
+    remarks.push_back(absl::StrCat(setting.libraries[place.second], ", ",
+                                   setting.lines[place.first].Name(), ": ",
+                                   one));
+  }
+  return absl::StrJoin(remarks, "; ");
 }
 
 // Whether the cell has the first value on all axes except the one drawn.
@@ -94,6 +113,7 @@ LineChart CurvesOf(const Setting& setting, const std::string& transform,
   for (size_t i = 0; i < setting.libraries.size(); ++i) {
     LineSeries series;
     series.name = setting.libraries[i];
+    std::set<std::string> remarks;
     for (size_t line = 0; line < setting.lines.size(); ++line) {
       const ReportCell* cell = setting.Find(line, i);
       if (cell == nullptr || !cell->summary.has_value() ||
@@ -106,12 +126,17 @@ LineChart CurvesOf(const Setting& setting, const std::string& transform,
           !std::isfinite(x)) {
         continue;
       }
+      const std::string one = cell->Remarks();
+      if (!one.empty()) remarks.insert(one);
       series.points.push_back(
           {x, cell->Throughput(),
            absl::StrCat(cell->Story(), "\n", axis, " ", ShortNumberText(x))});
     }
     std::sort(series.points.begin(), series.points.end(),
               [](const auto& a, const auto& b) { return a.x < b.x; });
+    if (!remarks.empty()) {
+      absl::StrAppend(&series.name, " (", absl::StrJoin(remarks, "; "), ")");
+    }
     chart.series.push_back(std::move(series));
   }
   return chart;
@@ -199,9 +224,13 @@ absl::optional<Figure> HeatMapOf(const Setting& setting) {
   figure.id = absl::StrCat(setting.id, "-heat-map");
   figure.caption =
       "Each library against the highest median of its line, on a logarithmic "
-      "color scale; numbers are medians. Colors compare speeds, not work: the "
-      "table says whose output differs. Gray: not run, not supported (none) or "
-      "failed.";
+      "color scale; numbers are medians. Colors compare speeds, not work. "
+      "Gray: "
+      "not run, not supported (none) or failed.";
+  const std::string remarks = RemarksOf(setting);
+  if (!remarks.empty()) {
+    absl::StrAppend(&figure.caption, " ", kRemarkMark, " ", remarks, ".");
+  }
   figure.draw = DrawnBy(DrawHeatMap, std::move(map));
   return figure;
 }
@@ -227,9 +256,12 @@ absl::optional<Figure> OfLimitOf(const Setting& setting) {
       }
       Bar bar;
       bar.estimate = Estimate{100 * *cell->of_limit, absl::nullopt};
-      bar.text = PercentText(*cell->of_limit);
+      const std::string share = PercentText(*cell->of_limit);
+      const std::string remarks = cell->Remarks();
+      bar.text =
+          remarks.empty() ? share : absl::StrCat(share, " (", remarks, ")");
       bar.hover = absl::StrCat(
-          cell->Story(), "\n", bar.text, " of ", cell->example.limit().name(),
+          cell->Story(), "\n", share, " of ", cell->example.limit().name(),
           ", ", SignificantText(cell->example.limit().throughput()), " ",
           setting.unit, "s/s");
       limits.insert(cell->example.limit().name());
@@ -356,6 +388,7 @@ DocumentCell CellOf(const ReportCell* cell, bool wins) {
                      SignificantText(summary.interval->high), "]");
   }
   if (cell->IsUnstable()) result.detail += " unstable";
+  result.remark = cell->Remarks();
   return result;
 }
 
@@ -417,7 +450,7 @@ DocumentTable TableOf(const Setting& setting, bool any_work) {
       setting.lines.begin(), setting.lines.end(),
       [](const Setting::Line& line) { return !line.transform.empty(); });
   if (has_transforms || !has_points) {
-    table.header.push_back("transform");
+    table.header.push_back(has_transforms ? "transform" : "mode");
     table.align.push_back(Align::kLeft);
   }
   if (has_points) {
@@ -438,7 +471,9 @@ DocumentTable TableOf(const Setting& setting, bool any_work) {
     const std::string& transform = setting.lines[line].transform;
     std::vector<DocumentCell> row;
     if (has_transforms || !has_points) {
-      row.emplace_back(transform.empty() ? "none" : transform);
+      row.emplace_back(!has_transforms     ? setting.mode
+                       : transform.empty() ? "none"
+                                           : transform);
     }
     if (has_points) row.emplace_back(setting.lines[line].point);
     const LineResult result = ResultOf(setting, line, any_work);

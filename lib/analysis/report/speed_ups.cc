@@ -124,8 +124,12 @@ absl::optional<SpeedUps> SpeedUpsOf(const Setting& setting,
         continue;
       }
       const std::string tied = EvidenceText(found.evidence, found.runs_needed);
+      const std::string remarks = own->Remarks();
       library.lines.push_back(
-          {setting.lines[line].Name(), RatioOf(*own, *base, found), tied,
+          {absl::StrCat(
+               setting.lines[line].Name(),
+               remarks.empty() ? "" : absl::StrCat(" (", remarks, ")")),
+           RatioOf(*own, *base, found), tied,
            absl::StrCat(own->Story(), "\n\nagainst\n", base->Story(),
                         tied.empty() ? "" : "\n\n", tied)});
     }
