@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """video from end to end: the real program, decoders and transforms in C++."""
 
+import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -103,14 +105,23 @@ class VideoTest(harness.TestCase):
         first, second = sorted(self.folder.iterdir())
         (self.folder / "a_empty.avi").write_bytes(b"")
         (self.folder / "b_cut.avi").write_bytes(first.read_bytes()[:99999])
-        (self.folder / "c_words.mp4").write_text("no video")
+        words = [f"c_words_{i}.mp4" for i in range(6)]
+        for name in words:
+            (self.folder / name).write_text("no video")
         run, rows = self.decode(
             "--libraries=ffmpeg", "--num_items=2", f"--dataset={self.folder}"
         )
         self.assertEqual(run.code, 0, run.stderr)
         self.assertEqual(rows[0]["status"], "ok", rows[0])
-        for name in ("a_empty.avi", "b_cut.avi", "c_words.mp4"):
+        for name in ("a_empty.avi", "b_cut.avi"):
             self.assertIn(f"{name}: skipped: ", run.stderr)
+        (listed,) = re.findall(r"skipped 8 files; all are in (.*)", run.stderr)
+        for name in words:
+            self.assertIn(name, pathlib.Path(listed).read_text())
+        self.assertIn(
+            "b_cut.avi: skipped: is cut off at byte 99999", run.stderr
+        )
+        self.assertEqual(rows[0]["dataset"]["skipped_files"], 8)
         run, _ = self.decode(
             "--libraries=ffmpeg", "--num_items=3", f"--dataset={self.folder}"
         )

@@ -182,6 +182,8 @@ absl::StatusOr<InputCorpora::Input> InputCorpora::Get(const Job& job) {
   input.dataset.set_files(loaded->images.files);
   input.dataset.set_bytes(loaded->images.bytes);
   input.dataset.set_sha256(loaded->images.sha256);
+  input.dataset.set_skipped_files(
+      static_cast<int64_t>(loaded->images.skipped.size()));
   input.fd = input.corpus->fd();
   input.size = input.corpus->size();
   if (loaded->files.empty()) return input;
