@@ -35,6 +35,37 @@ absl::Status Texts(const ExampleView& example, absl::string_view feature,
       steps > 1 ? absl::StrCat(" or ", steps) : ""));
 }
 
+// Reads floats, or integers that floats hold exactly.
+absl::Status Numbers(const ExampleView& example, absl::string_view feature,
+                     std::vector<float>* values) {
+  const absl::Status read = example.Floats(feature, values);
+  std::vector<int64_t> integers;
+  if (read.ok() || !example.Integers(feature, &integers).ok()) return read;
+  values->assign(integers.begin(), integers.end());
+  constexpr int64_t kMost = int64_t{1} << 24;
+  for (const int64_t integer : integers) {
+    if (integer >= -kMost && integer <= kMost) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature \"", feature, "\" has the number ", integer,
+                     ", which a float cannot hold"));
+  }
+  return absl::OkStatus();
+}
+
+// Reads a text, or an integer as text. Nothing if the feature has no name.
+absl::Status Name(const ExampleView& example, absl::string_view feature,
+                  std::string* name) {
+  std::vector<int64_t> integers;
+  if (example.Integers(feature, &integers).ok() && integers.size() == 1) {
+    *name = absl::StrCat(integers[0]);
+    return absl::OkStatus();
+  }
+  std::vector<absl::string_view> texts;
+  RETURN_IF_ERROR(Texts(example, feature, 1, &texts));
+  if (!texts.empty()) *name = std::string(texts[0]);
+  return absl::OkStatus();
+}
+
 // Reads one row of numbers per step, which joins those of all features; returns
 // their width.
 absl::StatusOr<int> Rows(const ExampleView& example,
@@ -43,7 +74,7 @@ absl::StatusOr<int> Rows(const ExampleView& example,
   std::vector<std::vector<float>> parts(features.size());
   size_t width = 0;
   for (size_t i = 0; i < features.size(); ++i) {
-    RETURN_IF_ERROR(example.Floats(features[i], &parts[i]));
+    RETURN_IF_ERROR(Numbers(example, features[i], &parts[i]));
     if (parts[i].size() % steps != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("feature \"", features[i], "\" has ", parts[i].size(),
@@ -129,9 +160,7 @@ absl::Status Episode::Read(const EpisodeOptions& options) {
 absl::Status Episode::ReadMetadata(const ExampleView& example,
                                    const MixtureSource& names) {
   const size_t steps = frames_.size();
-  std::vector<absl::string_view> ids;
-  RETURN_IF_ERROR(Texts(example, names.episode_id, 1, &ids));
-  if (!ids.empty()) id_ = ids[0];
+  RETURN_IF_ERROR(Name(example, names.episode_id, &id_));
   RETURN_IF_ERROR(Texts(example, names.instruction, steps, &instructions_));
   ASSIGN_OR_RETURN(action_width_, Rows(example, names.action, steps, &action_));
   ASSIGN_OR_RETURN(state_width_, Rows(example, names.state, steps, &state_));

@@ -250,7 +250,7 @@ class Episode {
   std::vector<absl::string_view> frames_;
   std::vector<int> pairs_;
   mutable KeptFrames kept_;
-  absl::string_view id_;
+  std::string id_;
   std::vector<absl::string_view> instructions_;  // None, one, or by step.
   std::vector<float> action_;
   std::vector<float> state_;

@@ -62,6 +62,33 @@ TEST_F(EpisodeTest, HasItsFramesAndMetadata) {
   EXPECT_THAT((*episode)->pairs(), ElementsAre(0, 1, 2, 3));
 }
 
+TEST_F(EpisodeTest, IntegersAreNumbersAndNames) {
+  const auto open = [](int64_t largest) {
+    ExampleBuilder builder;
+    builder.AddBytes("frames", {"f0", "f1"});
+    builder.AddIntegers("action", {3, -4, 5, largest});
+    builder.AddFloats("state", {1, 2});
+    builder.AddBytes("instruction", {"go"});
+    builder.AddIntegers("episode_id", {71});
+    std::string bytes;
+    AppendTfRecord(builder.Serialized(), &bytes);
+    const auto shard =
+        MappedShard::Open(WriteTestFile(NewTestFolder(), "shard", bytes))
+            .value();
+    EpisodePlace place;
+    place.shard = shard.get();
+    place.bytes = bytes.size();
+    EpisodeOptions options;
+    options.metadata = MetadataMode::kFull;
+    const auto episode = Episode::Open(place, options, 0);
+    if (!episode.ok()) return std::string(episode.status().message());
+    return absl::StrCat((*episode)->id(), " ", (*episode)->action(0)[1], " ",
+                        static_cast<int64_t>((*episode)->action(1)[1]));
+  };
+  EXPECT_EQ(open(16777216), "71 -4 16777216");
+  EXPECT_THAT(open(16777217), HasSubstr("which a float cannot hold"));
+}
+
 TEST_F(EpisodeTest, AShardThatWasCutOffMeanwhileIsDataLoss) {
   ASSERT_EQ(truncate(shard_->path().c_str(), place_.offset + 20), 0);
   const absl::Status status = Episode::Open(place_, {}, 0).status();

@@ -27,6 +27,7 @@ using ::simdjson::dom::object;
 
 constexpr char kTask[] = "task";
 constexpr char kEpisodeIndex[] = "episode_index";
+constexpr char kState[] = "observation.state";
 
 absl::Status In(const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(),
@@ -47,11 +48,21 @@ struct Info {
   std::string data_path;
   std::string video_path;
   // In the order of the file.
-  std::vector<std::string> floats;
+  std::vector<std::string> numbers;
   std::vector<std::string> videos;
   std::vector<std::string> images;
   std::vector<std::string> cameras;
 };
+
+bool IsAction(absl::string_view name) {
+  return name == "action" || absl::StartsWith(name, "action.");
+}
+
+// Whether a column that has no floats is an action or a state. Other integers
+// number rows.
+bool IsNumbers(absl::string_view name, absl::string_view type) {
+  return absl::StrContains(type, "int") && (IsAction(name) || name == kState);
+}
 
 absl::StatusOr<Info> ReadInfo(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
@@ -84,8 +95,9 @@ absl::StatusOr<Info> ReadInfo(const std::string& path) {
     if (type == "video" || type == "image") {
       (type == "video" ? info.videos : info.images).push_back(name);
       info.cameras.push_back(name);
-    } else if (absl::StartsWith(type, "float") && name != "timestamp") {
-      info.floats.push_back(name);
+    } else if (absl::StartsWith(type, "float") ? name != "timestamp"
+                                               : IsNumbers(name, type)) {
+      info.numbers.push_back(name);
     }
   }
   return info;
@@ -292,8 +304,8 @@ class DataFile {
     if (table->Has("task_index")) {
       ASSIGN_OR_RETURN(file->tasks_, table->Integers("task_index"));
     }
-    for (const std::string& name : info.floats) {
-      ASSIGN_OR_RETURN(file->floats_.emplace_back(), table->Column(name));
+    for (const std::string& name : info.numbers) {
+      ASSIGN_OR_RETURN(file->numbers_.emplace_back(), table->Column(name));
     }
     for (const std::string& name : info.images) {
       ASSIGN_OR_RETURN(file->images_.emplace_back(),
@@ -314,10 +326,9 @@ class DataFile {
           absl::StrCat(path_, ": has no row of episode ", place.episode));
     }
     ExampleBuilder builder;
-    for (size_t i = 0; i < info.floats.size(); ++i) {
-      ASSIGN_OR_RETURN(const std::vector<float> values,
-                       Floats(info.floats[i], floats_[i], first, last));
-      builder.AddFloats(info.floats[i], values);
+    for (size_t i = 0; i < info.numbers.size(); ++i) {
+      RETURN_IF_ERROR(
+          AddNumbers(info.numbers[i], numbers_[i], first, last, &builder));
     }
     for (size_t i = 0; i < info.videos.size(); ++i) {
       std::vector<std::string> names;
@@ -344,9 +355,9 @@ class DataFile {
   }
 
  private:
-  absl::StatusOr<std::vector<float>> Floats(const std::string& name,
-                                            const ParquetColumn& column,
-                                            int64_t first, int64_t last) const {
+  absl::Status AddNumbers(const std::string& name, const ParquetColumn& column,
+                          int64_t first, int64_t last,
+                          ExampleBuilder* builder) const {
     const auto at = [&](int64_t row) {
       return column.begins.empty() ? row : column.begins[row];
     };
@@ -357,19 +368,26 @@ class DataFile {
           absl::StrCat(path_, ": column ", name, " has ", at(row + 1) - at(row),
                        " numbers in row ", row, ", not ", width));
     }
-    if (static_cast<size_t>(at(last)) > column.numbers.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path_, ": column ", name, " has no floats"));
+    const auto end = static_cast<size_t>(at(last));
+    if (end <= column.numbers.size()) {
+      builder->AddFloats(name, {column.numbers.begin() + at(first),
+                                column.numbers.begin() + at(last)});
+      return absl::OkStatus();
     }
-    return std::vector<float>(column.numbers.begin() + at(first),
-                              column.numbers.begin() + at(last));
+    if (end <= column.integers.size()) {
+      builder->AddIntegers(name, {column.integers.begin() + at(first),
+                                  column.integers.begin() + at(last)});
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ": column ", name, " has no numbers"));
   }
 
   std::string path_;
   std::vector<int64_t> episodes_;
   std::vector<double> times_s_;
   std::vector<int64_t> tasks_;
-  std::vector<ParquetColumn> floats_;             // As Info::floats.
+  std::vector<ParquetColumn> numbers_;            // As Info::numbers.
   std::vector<std::vector<std::string>> images_;  // As Info::images.
 };
 
@@ -423,18 +441,15 @@ absl::Status ReadLerobotFeatures(const std::string& shard,
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   constexpr char kImage[] = "observation.image";
-  constexpr char kState[] = "observation.state";
   source->image = has(info.cameras, kImage) ? kImage
                   : info.cameras.empty()    ? ""
                                             : info.cameras[0];
   source->action.clear();
-  for (const std::string& name : info.floats) {
-    if (name == "action" || absl::StartsWith(name, "action.")) {
-      source->action.push_back(name);
-    }
+  for (const std::string& name : info.numbers) {
+    if (IsAction(name)) source->action.push_back(name);
   }
   source->state.clear();
-  if (has(info.floats, kState)) source->state = {kState};
+  if (has(info.numbers, kState)) source->state = {kState};
   source->instruction = kTask;
   source->episode_id = kEpisodeIndex;
   return absl::OkStatus();

@@ -38,6 +38,7 @@ constexpr char kDefaultSplit[] = "train";
 struct TfdsFeatures {
   std::vector<std::string> images;
   std::vector<std::string> floats;
+  std::vector<std::string> integers;
   std::vector<std::string> texts;
 };
 
@@ -72,9 +73,11 @@ void AddTfdsFeatures(const object& feature, const std::string& name,
   if (feature["tensor"]["encoding"].get(encoding) != simdjson::SUCCESS) {
     encoding = "none";
   }
-  if (has_type && absl::StartsWith(std::string(dtype), "float") &&
-      encoding == "none") {
+  if (!has_type || encoding != "none") return;
+  if (absl::StartsWith(std::string(dtype), "float")) {
     found->floats.push_back(name);
+  } else if (absl::StrContains(std::string(dtype), "int")) {
+    found->integers.push_back(name);
   }
 }
 
@@ -107,21 +110,28 @@ absl::Status ReadTfdsFeatures(const std::string& path, MixtureSource* source) {
     }
   }
   source->action.clear();
-  for (const std::string& name : found.floats) {
-    if (name == "steps/action" || absl::StartsWith(name, "steps/action/")) {
-      source->action.push_back(name);
+  source->state.clear();
+  // Integers beside floats are flags, such as the end of an episode.
+  for (const auto* const numbers : {&found.floats, &found.integers}) {
+    const std::string state = FirstOf(
+        *numbers, {"steps/observation/state", "steps/observation/proprio"});
+    if (source->state.empty() && !state.empty()) source->state = {state};
+    if (!source->action.empty()) continue;
+    for (const std::string& name : *numbers) {
+      if (name == "steps/action" || absl::StartsWith(name, "steps/action/")) {
+        source->action.push_back(name);
+      }
     }
   }
-  source->state.clear();
-  const std::string state = FirstOf(
-      found.floats, {"steps/observation/state", "steps/observation/proprio"});
-  if (!state.empty()) source->state = {state};
   source->instruction =
       FirstOf(found.texts, {"steps/language_instruction",
                             "steps/observation/natural_language_instruction",
                             "language_instruction"});
-  source->episode_id = FirstOf(found.texts, {"episode_metadata/episode_id",
-                                             "episode_metadata/file_path"});
+  constexpr char kEpisodeId[] = "episode_metadata/episode_id";
+  source->episode_id =
+      Has(found.integers, kEpisodeId)
+          ? kEpisodeId
+          : FirstOf(found.texts, {kEpisodeId, "episode_metadata/file_path"});
   return absl::OkStatus();
 }
 

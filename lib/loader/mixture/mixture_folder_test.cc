@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
@@ -242,6 +243,21 @@ TEST(TfdsFolderTest, FeaturesJsonNamesFeatures) {
   EXPECT_THAT(y.action, ElementsAre("steps/action/a", "steps/action/b"));
   EXPECT_THAT(y.state, SizeIs(0));
   EXPECT_EQ(y.instruction, "");
+}
+
+TEST(TfdsFolderTest, IntegersAreActionsAndIdsWhereThereIsNothingElse) {
+  const std::string folder = NewTestFolder();
+  std::string features = absl::StrReplaceAll(
+      FeaturesJson("image"), {{"\"file_path\": {\"text\": {}}",
+                               "\"file_path\": {\"text\": {}}, \"episode_id\":"
+                               " {\"tensor\": {\"dtype\": \"int32\"}}"},
+                              {"float32", "int64"}});
+  WriteTfds(folder, "x/1.0.0", features);
+  const auto sources = ReadMixtureFolder(folder);
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  EXPECT_THAT((*sources)[0].action, ElementsAre("steps/action"));
+  EXPECT_THAT((*sources)[0].state, ElementsAre("steps/observation/state"));
+  EXPECT_EQ((*sources)[0].episode_id, "episode_metadata/episode_id");
 }
 
 TEST(TfdsFolderTest, TheFileReplacesNamesAndSplit) {

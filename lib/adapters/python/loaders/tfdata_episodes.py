@@ -2,6 +2,7 @@
 with those that give none."""
 
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 
 ACTION = "action"
 STATE = "state"
@@ -25,20 +26,50 @@ def _compression(one):
         return "GZIP" if file.read(3) == b"\x1f\x8b\x08" else ""
 
 
+def _integers_of(one):
+    """The names of features that are integers, as in its first record. Empty
+    where that cannot be read."""
+    try:
+        with tf.init_scope():
+            for record in records_of(one.shards[0], one).take(1):
+                example = tf.train.Example.FromString(record.numpy())
+                features = example.features.feature.items()
+                return {k for k, v in features if v.HasField("int64_list")}
+    except (tf.errors.OpError, DecodeError, OSError):
+        pass
+    return set()
+
+
 def parse(record, spec, one):
-    """The features that the metadata mode needs, by their names in `one`."""
+    """The features that the metadata mode needs, by their names in `one`.
+    Integers become floats, or text in an id."""
     texts = tf.io.FixedLenSequenceFeature([], tf.string, allow_missing=True)
     floats = tf.io.FixedLenSequenceFeature([], tf.float32, allow_missing=True)
+    whole = tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True)
     if not one.image:
         raise ValueError(f"mixture: {one.name} has no feature with images")
     wanted = {one.image: texts}
+    integers = set()
     if spec.metadata == "full":
-        wanted |= {name: floats for name in [*one.action, *one.state]}
+        integers = _integers_of(one)
+        wanted |= {
+            name: whole if name in integers else floats
+            for name in [*one.action, *one.state]
+        }
         if one.instruction:
             wanted[one.instruction] = texts
         if one.episode_id:
-            wanted[one.episode_id] = tf.io.FixedLenFeature([], tf.string)
-    return tf.io.parse_single_example(record, wanted)
+            wanted[one.episode_id] = tf.io.FixedLenFeature(
+                [], tf.int64 if one.episode_id in integers else tf.string
+            )
+    episode = tf.io.parse_single_example(record, wanted)
+    for name in integers & set(episode):
+        episode[name] = (
+            tf.strings.as_string(episode[name])
+            if name == one.episode_id
+            else tf.cast(episode[name], tf.float32)
+        )
+    return episode
 
 
 def pairs_of(record, draw, number, one, spec, widths):

@@ -93,6 +93,17 @@ class GraphTest(EpisodesTest):
                     batch["state"][i], -batch["action"][i]
                 )
 
+    def test_integers_are_numbers_and_ids(self):
+        sets = self.sets("a", integers=True) + self.sets("b")
+        kinds = set()
+        for batch in self.batches(sets, 6, metadata="full"):
+            for i, step in enumerate(batch["step"]):
+                np.testing.assert_array_equal(
+                    batch["action"][i], [100 * step, 100 * step + 1]
+                )
+                kinds.add(batch["episode_id"][i].decode().isdigit())
+        self.assertEqual(kinds, {True, False})
+
     def test_metadata_modes(self):
         sets = self.sets("a")
         fields = {

@@ -13,8 +13,11 @@ def frame(step, episode, size):
     return tf.broadcast_to(tf.constant(colour, tf.uint8), [height, width, 3])
 
 
-def example(name, episode, steps, size=(32, 48), wide=2, without=()):
-    """A serialized episode. without: features to leave out."""
+def example(
+    name, episode, steps, size=(32, 48), wide=2, without=(), integers=False
+):
+    """A serialized episode. without: features to leave out; integers: in
+    place of floats, and as id."""
     frames = [
         tf.io.encode_jpeg(frame(i, episode, size), quality=95).numpy()
         for i in range(steps)
@@ -27,6 +30,9 @@ def example(name, episode, steps, size=(32, 48), wide=2, without=()):
         "instruction": _bytes([f"do {name}".encode()]),
         "episode_id": _bytes([f"{name}-{episode}".encode()]),
     }
+    if integers:
+        features["action"] = _integers(int(n) for n in numbers)
+        features["episode_id"] = _integers([episode])
     features = {k: v for k, v in features.items() if k not in without}
     return tf.train.Example(
         features=tf.train.Features(feature=features)
@@ -70,3 +76,7 @@ def _bytes(values):
 
 def _floats(values):
     return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+
+
+def _integers(values):
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
