@@ -168,14 +168,15 @@ std::vector<ClipWalk::Segment> ClipWalk::SegmentsOf(bool open_too) const {
 }
 
 absl::Status ClipWalk::ReadOrdered() {
+  const bool takes_open = decoder_->TakesOpenEntries();
   bool has_open = false;
   absl::Status read;
-  for (const Segment& segment : SegmentsOf(decoder_->TakesOpenEntries())) {
+  for (const Segment& segment : SegmentsOf(takes_open)) {
     has_open |= packets_->EntryOf(segment.first) == EntryKind::kOpen;
     read = Decode(segment);
     if (!read.ok()) break;
   }
-  if (read.ok() || !has_open) return read;
+  if (read.ok() || !has_open || !takes_open) return read;
   // The stream may not keep what it promises at its open entries.
   missing_ = static_cast<int64_t>(wanted_.size());
   got_.assign(wanted_.size(), false);
