@@ -248,6 +248,9 @@ class SourceTest(cases.Case):
     @contextlib.contextmanager
     def interrupted(self):
         """Ctrl-C after half a second ends the block soon."""
+        # What a shell starts in the background ignores it.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         main = threading.main_thread().ident
         late = threading.Timer(
             0.5, lambda: signal.pthread_kill(main, signal.SIGINT)

@@ -124,7 +124,8 @@ def main():
     elif command == "storage rm":
         local(rest[0]).unlink()
     elif command == "storage cat":
-        sys.stdout.buffer.write(local(rest[0]).read_bytes())
+        # NAME#GENERATION, as the description has it.
+        sys.stdout.buffer.write(local(rest[0].removesuffix("#1")).read_bytes())
     elif command == "storage objects describe":
         if not local(rest[0]).exists():
             sys.exit("gcloud: not found")

@@ -125,6 +125,6 @@ refuses 1 "not a result file" --import=albumentations "$tmp/bad.json"
 head -c 2000 "$IMPORTS/google_benchmark.json" >"$tmp/torn.json"
 refuses 1 "torn.json: line" "$tmp/torn.json"
 refuses 1 "counters.items_per_second" --metric=counters "$ROWS"
-[[ "$("$TOOL" --help)" == *"--relative_to=LIBRARY"* ]] || fail "--help"
+[[ "$("$TOOL" --help)" == *"--relative_to=BASE"* ]] || fail "--help"
 
 finish

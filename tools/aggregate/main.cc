@@ -36,8 +36,7 @@ DEFINE_string(format, "table",
 DEFINE_string(mix, "",
               "FIELDS: fields in which the rows of a group may differ although "
               "they normally must agree, such as machine_profile");
-DEFINE_string(relative_to, "",
-              "LIBRARY: also print speed-ups over this library");
+DEFINE_string(relative_to, "", "BASE: also print speed-ups over this library");
 DEFINE_bool(
     any_work, false,
     "also print speed-ups between rows that are not known to do the same work");

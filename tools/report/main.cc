@@ -42,7 +42,7 @@ DEFINE_string(check_claims, "",
               "FILE: Markdown whose numbers carry references to rows; exit 3 "
               "if a number does not follow from its rows");
 DEFINE_string(relative_to, "",
-              "LIBRARY: library that speed-ups are relative to; default: the "
+              "BASE: library that speed-ups are relative to; default: the "
               "library that ran the most");
 DEFINE_bool(
     any_work, false,

@@ -131,7 +131,7 @@ DEFINE_double(timeout, 300,
               "default six times as long for torch_max_autotune, which "
               "compiles for minutes");
 DEFINE_string(relative_to, "",
-              "SETTINGS: also print a table of speed-ups relative to the "
+              "BASE: also print a table of speed-ups relative to the "
               "training with these settings, such as "
               "'library=torch_eager,precision=fp32'");
 DEFINE_string(configs, "", "FOLDER: the configs folder; found automatically");

@@ -75,6 +75,7 @@ class Dueller {
     RunOnce("--cleanup", options_.cleanup);
     RETURN_IF_ERROR(status);
     PairedOptions judging;
+    judging.are_own_records = true;
     judging.interest_percent = options_.interest_percent;
     result_.verdicts = JudgePairs(result_.rows, judging);
     return std::move(result_);
@@ -223,6 +224,7 @@ class Dueller {
   // Contests and jobs without a verdict after the look.
   std::set<std::pair<std::string, std::string>> Suspects(int look) {
     PairedOptions judging;
+    judging.are_own_records = true;
     judging.interest_percent = options_.interest_percent;
     const PairedDesign design = DesignOf(result_.rows, judging);
     const PairedDesign metric_design = MetricDesignOf(result_.rows, design);
