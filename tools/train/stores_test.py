@@ -217,8 +217,15 @@ class StoresTest(unittest.TestCase):
             )
             self.assertEqual(alone["storage"]["bytes"], self.bytes)
             self.assertEqual(both["train"]["measured_steps"], IMAGES // 4)
-            self.assertEqual(both["storage"]["requests"], IMAGES)
-            self.assertEqual(both["storage"]["bytes"], self.bytes)
+            # Neighbors in a shard that follow each other in the order are one
+            # request, with the header between them.
+            is_shards = dataset.endswith("folders")
+            read = both["storage"]
+            self.assertLessEqual(read["requests"], IMAGES)
+            self.assertGreaterEqual(read["bytes"], self.bytes)
+            if not is_shards:
+                self.assertEqual(read["requests"], IMAGES)
+                self.assertEqual(read["bytes"], self.bytes)
 
     def test_faults_are_retried_and_counted(self):
         with servers.faulty(
