@@ -18,6 +18,9 @@ FEEDRATE_PACKAGES="$(stat -c %y /var/lib/dpkg/status 2>/dev/null || true)"
 FEEDRATE_LIBTORCH="$(stat -c %y "$FEEDRATE_CACHE/libtorch" \
   "$FEEDRATE_CACHE/venvs" 2>/dev/null || true)"
 export FEEDRATE_PACKAGES FEEDRATE_LIBTORCH
+# Without a locale, as on a bare machine, the server crashes when it deletes a
+# sandbox in which a test has left a name that is not ASCII.
+export LC_ALL=C.UTF-8
 command="${1:?usage: bazel.sh COMMAND [ARGUMENT...]}"
 shift
 flags=()

@@ -47,17 +47,17 @@ trap 'rm -rf --one-file-system "$work"' EXIT
 say "a bare Debian, make demo and make test: half an hour; log in $work"
 bare_debian "$work/debian" ca-certificates,git,make
 reach_as_here "$work/debian"
-git clone --quiet . "$work/debian/root/feedrate"
+git clone --quiet . "$work/debian/srv/feedrate"
 
 # newcomer TARGET: as typed there.
 newcomer() {
   in_root "$work/debian" FEEDRATE_BARE_MACHINE=1 \
-    make --no-print-directory -C /root/feedrate "$1" >"$work/$1.log" 2>&1
+    make --no-print-directory -C /srv/feedrate "$1" >"$work/$1.log" 2>&1
 }
 newcomer demo || die "make demo failed: $(tail -n 20 "$work/demo.log")"
 newcomer test || true
 in_root "$work/debian" sh -c \
-  'cd /root/feedrate && bazel shutdown' >"$work/shutdown.log" 2>&1 || true
+  'cd /srv/feedrate && bazel shutdown' >"$work/shutdown.log" 2>&1 || true
 last="$(tail -n 1 "$work/test.log")"
 if [[ ! "$last" =~ ^[0-9]+\ passed,\ 0\ failed$ ]]; then
   grep -E '^(FAILED|FAIL|ERROR|SKIPPED)' "$work/test.log" || true

@@ -308,7 +308,7 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   ASSIGN_OR_RETURN(TimeReply timing, subject->Time(time));
   NoiseCounters after = subject->Count();
   RunResult result;
-  // Of the pass alone, like its energy: what is taken again is no part of it.
+  // The pass alone, like its energy; repeated samples do not count.
   if (before.process.cpu_s && after.process.cpu_s) {
     result.cpu_s = *after.process.cpu_s - *before.process.cpu_s;
   }

@@ -100,7 +100,8 @@ struct BmpHeader {
   bool is_top_down = false;
   int bits = 0;
   size_t pixels = 0;  // Where they begin.
-  // Of a palette: blue, green, red and, unless `entry` is 3, a fourth byte.
+  // Where the palette begins. An entry is blue, green, red and, unless `entry`
+  // is 3, a fourth byte.
   size_t palette = 0;
   uint32_t colors = 0;
   uint32_t entry = 4;

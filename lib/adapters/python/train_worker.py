@@ -613,7 +613,7 @@ def run(spec):
         steps_s=steps_s,
         phases=phases,
         losses=losses,
-        # Of steps that changed parameters.
+        # Counts only steps that changed parameters.
         grad_norms=[norm for norm in norms if math.isfinite(norm)],
         memory_peak_bytes=allocated,
         memory_reserved_bytes=reserved,

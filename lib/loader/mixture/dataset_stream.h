@@ -119,7 +119,7 @@ class DatasetStream {
   absl::Status end_;
   std::shared_ptr<const Episode> current_;
   size_t next_pair_ = 0;
-  size_t first_pair_ = 0;  // Of the next episode that is put into use.
+  size_t first_pair_ = 0;  // Where the next episode starts.
   int64_t largest_bytes_ = 0;
 };
 

@@ -287,7 +287,7 @@ class ShardLister {
       indexes.push_back(*std::move(index));
     }
     std::vector<std::string> texts;
-    size_t first = 0, last = 0;  // Of the indexes in `texts`.
+    size_t first = 0, last = 0;  // The range of its indexes in `texts`.
     for (size_t i = begin; i < end; ++i) {
       std::vector<ShardMember> members;
       const auto index = index_of.find(i);

@@ -229,7 +229,7 @@ absl::StatusOr<AvPtr<AVCodecContext>> AvDecoder::MakeContext(
   context->thread_count = threads;
   if (!HasSafeFrameThreads(codec->id)) context->thread_type = FF_THREAD_SLICE;
   context->err_recognition = strict ? AV_EF_EXPLODE : 0;
-  // Of frames after an open entry, not all come out by themselves.
+  // Else the decoder leaves out frames after an open entry that look damaged.
   if (!strict) context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   result = avcodec_open2(context.get(), codec, nullptr);
   if (result < 0) return Failed("its decoder cannot be opened", result);

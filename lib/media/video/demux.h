@@ -172,7 +172,7 @@ class PacketList {
   std::vector<Entry> packets_;
   std::vector<int64_t> by_time_;
   int64_t empty_packets_ = 0;
-  int64_t first_place_ = -1;  // Of the first packet, in bytes.
+  int64_t first_place_ = -1;  // Byte position of the first packet.
   bool ordered_ = false;
   bool has_times_ = true;
   // MPEG-4 without B-frames, as its packets' first bytes tell.

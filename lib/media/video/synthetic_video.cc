@@ -510,7 +510,7 @@ absl::StatusOr<std::string> EncodeVideo(const EncodeOptions& options,
 absl::StatusOr<std::string> JoinVideos(const std::vector<std::string>& files,
                                        const std::string& container,
                                        int64_t skipped) {
-  // Of the first frames' times, so that no frame is decoded after its own.
+  // A delay of times, so that no frame is decoded after its own time.
   const int64_t delay = skipped > 0 ? 16 : 0;
   MemoryFile file;
   AVFormatContext* made = nullptr;

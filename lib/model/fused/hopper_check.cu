@@ -5,7 +5,7 @@ namespace feedrate {
 namespace fused {
 namespace {
 
-// Of x, in the tanh form.
+// GELU of x and its slope, in the tanh form.
 struct ExactGelu {
   explicit ExactGelu(double x) {
     const double a = std::sqrt(2 / M_PI), b = 0.044715 * a;
