@@ -1,6 +1,6 @@
 #!/bin/bash
-# Lint: shellcheck, ruff, #pragma once, names, trust rules and BUILD conventions over everything,
-# clang-tidy over the C++ files that differ from the main branch.
+# Lint: shellcheck, ruff, #pragma once, names, what pages name, trust rules and BUILD
+# conventions over everything, clang-tidy over the C++ files that differ from the main branch.
 #
 #   dev/lint.sh                all of it
 #   dev/lint.sh --fast         without clang-tidy, which takes seconds per file
@@ -100,6 +100,7 @@ if [[ $# -eq 0 || "${1:-}" == --fast ]]; then
   "$env/bin/ruff" check --quiet "${python[@]}" || status=1
   "$env/bin/python" -B dev/check_build_files.py || status=1
   "$env/bin/python" -B dev/check_names.py || status=1
+  "$env/bin/python" -B dev/check_pages.py || status=1
   "$env/bin/python" -B dev/check_trust.py || status=1
   check_policy_fields || status=1
   check_promises || status=1
