@@ -110,6 +110,7 @@ add_scripts() {
     install -m 755 "dev/$name.sh" "$1/libexec/$name.sh"
   done
   install -m 755 dev/ci_workflow.py "$1/libexec/ci_workflow.py"
+  install -m 755 tools/mixture/study.py "$1/libexec/study.py"
 }
 
 # Everything else that belongs into the bundle $1.

@@ -9,7 +9,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 source "$REPO_ROOT/tools/testing/checks.sh"
 cd "$REPO_ROOT"
 
-dev/bazel.sh build --noshow_progress //tools/plan //tools/micro
+dev/bazel.sh build --noshow_progress //tools/plan //tools/micro //tools/mixture \
+  //lib/loader/worker:worker_native
 
 expect_eq list "$(./feedrate list)" \
   "$(find tools -name main.cc | cut -d/ -f2 | LC_ALL=C sort)"
@@ -54,6 +55,29 @@ expect_eq doctor "$code" "$(grep -q ' broken ' <<<"$table" && echo 2 || echo 0)"
 for check in programs 'worker native' 'worker cuda' python torch gpu perf memory quiet; do
   grep -q "^$check  " <<<"$table" || fail "doctor does not look at $check"
 done
+
+# A study, from the checkout and from a folder like a bundle.
+bundle="$work/bundle"
+mkdir -p "$bundle/bin" "$bundle/libexec"
+cp feedrate "$bundle/bin"
+cp tools/mixture/study.py "$bundle/libexec"
+ln -s "$REPO_ROOT/configs" "$bundle/configs"
+for name in plan mixture; do
+  ln -s "$REPO_ROOT/bazel-bin/tools/$name/$name" "$bundle/bin/$name"
+done
+for command in ./feedrate "$bundle/bin/feedrate"; do
+  "$command" study --output="$work/study" --rounds=1 --steps=4 --warmup=1 \
+    --dataset=synthetic:episodes,datasets=2,episodes=2,frames=8 mix_block \
+    >"$work/takeaways" 2>"$work/err" || fail "study: $(tail -n 3 "$work/err")"
+  grep -q '^  mix_block_length 4: .* samples/s' "$work/takeaways" ||
+    fail "study: $(cat "$work/takeaways")"
+done
+err="$(./feedrate study --output=x no_such 2>&1)" && fail "no_such is a study"
+[[ "$err" == *"no study no_such; there are cpus,"* ]] || fail "study: $err"
+rm "$bundle/bin/mixture"
+err="$("$bundle/bin/feedrate" study --output="$work/x" mix_block 2>&1)" &&
+  fail "a study without mixture"
+[[ "$err" == *"mixture is missing; use a bundle that has it"* ]] || fail "$err"
 
 # complete WORD...: what bash would offer for the last word.
 complete_words() {

@@ -78,6 +78,10 @@ here env RUNNER_TEMP="$work/runner" GITHUB_PATH="$work/github_path" SHA256="" \
 expect_eq "programs of the step" \
   "$(here "$(cat "$work/github_path")/duel" --version)" "duel $version"
 
+here feedrate study --output=study --rounds=1 --steps=4 --warmup=1 \
+  --dataset=synthetic:episodes,datasets=2,episodes=2,frames=8 mix_block >"$work/study"
+expect_text study "$work/study" '^  mix_block_length 4: .* samples/s'
+
 started="$(date +%s)"
 here feedrate demo >"$work/demo" 2>"$work/demo.err" ||
   fail "demo: $(tail -n 5 "$work/demo.err")"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compares mixture settings that run alternately.
 
-    tools/mixture/study.py --output=DIR [--rounds=6] [--steps=160] STUDY...
+    feedrate study --output=DIR [--rounds=6] [--steps=160] [STUDY...]
 
 A study is a config under configs/mixture/studies: one axis, its values compared
-with the first of them. In every round each setting runs once, in a new random
-order, so that slow drift in machine speed affects all settings equally; a
+with the first of them. Without a name, all of them run. In every round each
+setting runs once, in a new random order, so that slow drift in machine speed affects all settings equally; a
 single run of each can show a difference that is not there. Takeaways are ratios
 of samples per second within rounds: the Hodges-Lehmann estimate and the exact
 interval of signed ranks, at least 95% sure, which takes at least six rounds.
@@ -30,7 +30,10 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+# A bundle has this file in libexec, a checkout in tools/mixture.
+BUNDLE = HERE.parent if HERE.name == "libexec" else None
+ROOT = BUNDLE or HERE.parents[1]
 STUDIES = ROOT / "configs/mixture/studies"
 # Below this a difference is of no interest, whatever its interval.
 INTEREST = 0.05
@@ -202,9 +205,13 @@ def processor_sets():
 
 
 def program(name):
-    path = ROOT / f"bazel-bin/tools/{name}/{name}"
+    built = f"bazel-bin/tools/{name}/{name}"
+    path = ROOT / (f"bin/{name}" if BUNDLE else built)
     if not path.exists():
-        sys.exit(f"{path} is missing; dev/bazel.sh build //tools/{name}")
+        remedy = f"dev/bazel.sh build //tools/{name}"
+        if BUNDLE:
+            remedy = "use a bundle that has it"
+        sys.exit(f"study: {path} is missing; {remedy}")
     return str(path)
 
 
@@ -301,6 +308,7 @@ def run_on_processors(settings, flags, config, output):
 def parse_flags():
     known = sorted(path.stem for path in STUDIES.glob("*.textproto"))
     parser = argparse.ArgumentParser(
+        prog="feedrate study",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
