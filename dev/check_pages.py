@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that pages name only what exists.
 
-In every page (README.md, docs/, tools/*/README.md): a file or folder of the
+In every page (README.md, docs/): a file or folder of the
 repository, a header or script by its name, a link and its heading, a Bazel
 target, a target of the Makefile, a flag of a program of ours, and an identifier
 in backquotes (`Foo::Bar`, `foo()`, `some_field`, `row.some_field`), which must
