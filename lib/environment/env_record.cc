@@ -363,22 +363,6 @@ Env EnvRecord(const MachineInfo& machine, absl::Time collected_at) {
   return env;
 }
 
-ReferenceSpeeds ReferenceRecord(const Env& env,
-                                const std::vector<ReferenceSpeed>& speeds,
-                                absl::Time measured_at) {
-  ReferenceSpeeds record;
-  record.set_machine_profile(env.machine_profile());
-  record.set_env_id(env.env_id());
-  record.set_measured_at(
-      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", measured_at, absl::UTCTimeZone()));
-  for (const ReferenceSpeed& speed : speeds) {
-    ReferenceWorkload* const workload = record.add_workloads();
-    workload->set_workload(speed.workload);
-    for (const double per_s : speed.per_s) workload->add_per_s(per_s);
-  }
-  return record;
-}
-
 EnvCheck EnvCheckRecord(const Check& check) {
   EnvCheck record;
   record.set_name(check.name);

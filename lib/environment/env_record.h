@@ -9,7 +9,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "lib/machine/machine.h"
-#include "lib/machine/reference_speed.h"
 #include "lib/machine/timing_checks.h"
 #include "lib/records/env.pb.h"
 
@@ -60,12 +59,6 @@ std::string EnvId(const MachineInfo& machine);
 // Returns the `env` record, which collect_env writes, and every runner as its
 // first record.
 Env EnvRecord(const MachineInfo& machine, absl::Time collected_at);
-
-// Returns the record of reference speeds that were measured on the machine of
-// `env`.
-ReferenceSpeeds ReferenceRecord(const Env& env,
-                                const std::vector<ReferenceSpeed>& speeds,
-                                absl::Time measured_at);
 
 EnvCheck EnvCheckRecord(const Check& check);
 

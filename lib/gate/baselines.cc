@@ -318,24 +318,6 @@ absl::StatusOr<absl::optional<RunsByJob>> BaselineStore::ReadRows(
   return absl::optional<RunsByJob>(RunsOfAllExecutions(std::move(rows)));
 }
 
-absl::StatusOr<std::vector<ReferenceSpeeds>> BaselineStore::ReadReferences(
-    const std::string& profile) const {
-  std::vector<ReferenceSpeeds> references;
-  ASSIGN_OR_RETURN(const std::string path, FileOf(profile, "rows.jsonl"));
-  if (path.empty()) return references;
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  RETURN_IF_ERROR(ForEachRecord(
-      text, path,
-      [&](const std::string& record, JsonReader* reader) -> absl::Status {
-        if (record != "reference_speeds") return absl::OkStatus();
-        ReferenceSpeeds reference;
-        RETURN_IF_ERROR(reader->Read(&reference));
-        references.push_back(std::move(reference));
-        return absl::OkStatus();
-      }));
-  return references;
-}
-
 absl::StatusOr<std::vector<Calibration>> BaselineStore::ReadCalibrations(
     const std::string& profile) const {
   std::vector<Calibration> calibrations;

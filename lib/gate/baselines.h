@@ -67,9 +67,6 @@ class BaselineStore {
       const std::string& profile) const;
   absl::StatusOr<absl::optional<RunsByJob>> ReadRows(
       const std::string& profile) const;
-  // Reference speeds beside the rows. Empty if there are none.
-  absl::StatusOr<std::vector<ReferenceSpeeds>> ReadReferences(
-      const std::string& profile) const;
   // Empty if there is no such file.
   absl::StatusOr<std::vector<Calibration>> ReadCalibrations(
       const std::string& profile) const;

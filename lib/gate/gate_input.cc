@@ -89,8 +89,6 @@ absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
           Duel duel;
           RETURN_IF_ERROR(json.Read(&duel));
           input.paired.Add(duel);
-        } else if (record == "reference_speeds") {
-          RETURN_IF_ERROR(json.Read(&input.references.emplace_back()));
         } else if (record == "control") {
           Control control;
           RETURN_IF_ERROR(json.Read(&control));

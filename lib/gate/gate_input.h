@@ -26,8 +26,6 @@ struct GateInput {
   int64_t paired_rows = 0;
   // Rows without `pair`.
   std::vector<Row> rows;
-  // Reference speeds of the machines.
-  std::vector<ReferenceSpeeds> references;
   // Command lines of the runners, by run_id.
   std::map<std::string, std::vector<std::string>> commands;
   absl::optional<MetricsFile> metrics;

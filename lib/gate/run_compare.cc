@@ -23,7 +23,6 @@
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/shift.h"
 #include "lib/gate/stored_runs.h"
-#include "lib/gate/verdict/across_machines.h"
 #include "lib/gate/verdict/ci_formats.h"
 #include "lib/gate/verdict/compare_stored.h"
 #include "lib/gate/verdict/rule_verdicts.h"
@@ -111,37 +110,6 @@ absl::StatusOr<MetricsFile> ReadEvalFile(const std::string& path) {
   return ParseMetrics(text, path);
 }
 
-// Judges rows of machines without a baseline by those of other machines. Leaves
-// the other rows in `own`. `note` gets what cannot be told.
-absl::StatusOr<std::vector<Verdict>> JudgeAcross(const GateInput& input,
-                                                 const BaselineStore& store,
-                                                 const RuleOptions& rules,
-                                                 std::vector<Row>* own,
-                                                 std::string* note) {
-  std::map<std::string, std::vector<Row>> by_profile;
-  for (const Row& row : input.rows) {
-    if (row.library() != "null")
-      by_profile[row.machine_profile()].push_back(row);
-  }
-  std::vector<Verdict> verdicts;
-  for (const auto& part : by_profile) {
-    ASSIGN_OR_RETURN(const std::string stored,
-                     store.FileOf(part.first, "rows.jsonl"));
-    if (!stored.empty()) {
-      own->insert(own->end(), part.second.begin(), part.second.end());
-      continue;
-    }
-    ASSIGN_OR_RETURN(
-        const AcrossMachines across,
-        CompareAcrossMachines(part.second, input.references, store, rules));
-    verdicts.insert(verdicts.end(), across.verdicts.begin(),
-                    across.verdicts.end());
-    absl::StrAppend(note, note->empty() || across.note.empty() ? "" : "; ",
-                    across.note);
-  }
-  return verdicts;
-}
-
 // Compares with the rows of --baseline.
 absl::StatusOr<std::vector<Verdict>> JudgeFiles(const CompareOptions& options,
                                                 GateInput* input,
@@ -169,8 +137,7 @@ absl::StatusOr<std::vector<Verdict>> JudgeFiles(const CompareOptions& options,
 
 // Takes the rows of `input`; there may be many.
 absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
-                                                  GateInput* input,
-                                                  std::string* note) {
+                                                  GateInput* input) {
   if (options.baselines.empty() && options.baseline.empty()) {
     return absl::InvalidArgumentError(
         "--baselines: rows that are not paired need a folder of baselines, or "
@@ -200,23 +167,14 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
                      CompareMetrics(*eval, "eval", store, rules));
     jobs.push_back(std::move(verdict));
   }
-  std::vector<Row> own;
-  if (options.across_machines) {
-    ASSIGN_OR_RETURN(const std::vector<Verdict> across,
-                     JudgeAcross(*input, store, rules, &own, note));
-    jobs.insert(jobs.end(), across.begin(), across.end());
-  } else {
-    own = std::move(input->rows);
-  }
   ASSIGN_OR_RETURN(std::vector<Verdict> rows,
-                   CompareRows(std::move(own), store, rules));
+                   CompareRows(std::move(input->rows), store, rules));
   for (Verdict& verdict : rows) jobs.push_back(std::move(verdict));
   for (Verdict& verdict : jobs) {
     verdict.set_command(
         absl::StrCat(ProgramCommand("compare_baseline"),
                      " --current=", ShellWord(options.current),
                      " --baselines=", ShellWord(options.baselines),
-                     options.across_machines ? " --across_machines" : "",
                      " --explain=", ShellWord(verdict.job())));
   }
   return jobs;
@@ -402,7 +360,6 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   const size_t row_count = input.rows.size();
   const std::map<std::string, Row> rows = RowsToRepeat(input.rows);
   std::vector<Verdict> jobs;
-  std::string note;
   PairedOptions paired;
   const bool has_rules = input.metrics || !options.eval.empty() ||
                          (!input.rows.empty() && !options.paired);
@@ -418,7 +375,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
     }
     if (has_rules) {
       ASSIGN_OR_RETURN(const std::vector<Verdict> others,
-                       JudgeByRules(options, &input, &note));
+                       JudgeByRules(options, &input));
       jobs.insert(jobs.end(), others.begin(), others.end());
     }
   }
@@ -430,7 +387,6 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   if (!input.verdicts.empty() && IsSuiteOf(input.suite, suite)) {
     suite = *input.suite;
   }
-  if (!note.empty()) absl::StrAppend(suite.mutable_reason(), "; ", note);
   if (options.paired && jobs.empty() && row_count > 0) {
     suite.set_reason(absl::StrCat(
         "--paired: none of the ", row_count,
@@ -508,11 +464,6 @@ absl::Status AddRowBaselines(const CompareOptions& options,
     ASSIGN_OR_RETURN(
         std::string text,
         BaselineText(options, RunsOfAllExecutions(std::move(rows)), &stored));
-    for (const ReferenceSpeeds& reference : input.references) {
-      if (reference.machine_profile() == profile) {
-        AppendRecord(reference, &text);
-      }
-    }
     baselines->push_back({profile, "rows.jsonl", std::move(text)});
   }
   if (stored.few_executions > 0) {

@@ -32,7 +32,6 @@ struct CompareOptions {
   bool with_tails = false;
   bool any_version = false;
   bool require_all = false;
-  bool across_machines = false;
   // One of VerdictFormats. `jsonl` means records, every other one text.
   std::string format = "jsonl";
   std::string explain;

@@ -7,18 +7,10 @@
 
 #include <chrono>
 #include <cstring>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "lib/base/files.h"
 #include "lib/base/private_folder.h"
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define FEEDRATE_WIDEST_VECTORS \
-  __attribute__((target_clones("avx512f", "avx2,fma", "default")))
-#else
-#define FEEDRATE_WIDEST_VECTORS
-#endif
 
 namespace feedrate {
 namespace {
@@ -28,7 +20,6 @@ using Clock = std::chrono::steady_clock;
 using Work = bool (ReferenceWork::*)();
 
 constexpr int kTable = 1024;
-constexpr int kFloats = 2048;
 // Units of `cpu` that take a few milliseconds.
 constexpr int kComputeUnits = 30;
 
@@ -38,12 +29,6 @@ double Since(Clock::time_point start) {
 
 // Results go here, so that no work is optimized away.
 volatile uint64_t sink;
-
-FEEDRATE_WIDEST_VECTORS void MultiplyAddFloats(const float* x, float* y) {
-  for (int round = 0; round < 50; ++round) {
-    for (int i = 0; i < kFloats; ++i) y[i] = y[i] * 0.999f + x[i];
-  }
-}
 
 char* NewMemory(size_t bytes) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -69,8 +54,6 @@ UniqueFd NamelessFile(const std::string& folder) {
 ReferenceWork::ReferenceWork(const Options& options)
     : options_(options),
       table_(kTable, 1),
-      x_(kFloats, 0.5f),
-      y_(kFloats, 1.0f),
       memory_(NewMemory(2 * options.copy_bytes)),
       file_(NamelessFile(options.folder)) {}
 
@@ -93,12 +76,6 @@ bool ReferenceWork::Compute() {
     }
   }
   sink = sum;
-  return true;
-}
-
-bool ReferenceWork::MultiplyAdd() {
-  MultiplyAddFloats(x_.data(), y_.data());
-  sink = static_cast<uint64_t>(y_[0]);
   return true;
 }
 
@@ -149,39 +126,6 @@ std::vector<ReferenceWork::Time> ReferenceWork::TimeSecondPasses(
   }
   if (is_pinned) sched_setaffinity(0, sizeof(before), &before);
   return times;
-}
-
-std::vector<ReferenceSpeed> MeasureReferenceSpeeds(
-    const ReferenceOptions& options) {
-  ReferenceWork::Options sizes;
-  sizes.copy_bytes = 32 << 20;
-  sizes.write_bytes = 1 << 20;
-  sizes.folder = options.folder;
-  ReferenceWork reference(sizes);
-  std::vector<Work> works;
-  std::vector<ReferenceSpeed> speeds;
-  for (const auto& [name, work] :
-       {std::pair<const char*, Work>("cpu", &ReferenceWork::Compute),
-        std::pair<const char*, Work>("simd", &ReferenceWork::MultiplyAdd),
-        std::pair<const char*, Work>("memory", &ReferenceWork::Copy),
-        std::pair<const char*, Work>("disk", &ReferenceWork::Write)}) {
-    // Warms up, and finds out whether it works.
-    if (!(reference.*work)()) continue;
-    works.push_back(work);
-    speeds.push_back({name, {}});
-  }
-  for (int round = 0; round < options.rounds; ++round) {
-    for (size_t i = 0; i < works.size(); ++i) {
-      int64_t units = 0;
-      const Clock::time_point start = Clock::now();
-      do {
-        (reference.*works[i])();
-        ++units;
-      } while (Since(start) < options.seconds);
-      speeds[i].per_s.push_back(static_cast<double>(units) / Since(start));
-    }
-  }
-  return speeds;
 }
 
 }  // namespace feedrate

@@ -30,8 +30,6 @@ class ReferenceWork {
 
   // Integers, table lookups and branches: about 0.1 ms.
   bool Compute();
-  // Floats in the first cache, with the widest vectors of the machine.
-  bool MultiplyAdd();
   // Copies memory.
   bool Copy();
   // Writes to a file without a name and synchronizes it.
@@ -50,33 +48,9 @@ class ReferenceWork {
  private:
   const Options options_;
   std::vector<uint32_t> table_;
-  std::vector<float> x_;
-  std::vector<float> y_;
   // Twice copy_bytes. Null if there is not as much.
   char* const memory_;
   UniqueFd file_;
 };
-
-struct ReferenceSpeed {
-  // `cpu` (Compute), `simd` (MultiplyAdd), `memory` (Copy of 32 MiB) or `disk`
-  // (Write of 1 MiB).
-  std::string workload;
-  // Units of work per second, one value per round.
-  std::vector<double> per_s;
-};
-
-struct ReferenceOptions {
-  int rounds = 15;
-  // Seconds per workload and round.
-  double seconds = 0.02;
-  // Where the disk workload writes a file. Empty: $TMPDIR or /tmp.
-  std::string folder;
-};
-
-// Runs all workloads in each round, in one thread, so that slow drift in
-// machine speed affects them equally. `disk` is absent if the folder cannot be
-// written.
-std::vector<ReferenceSpeed> MeasureReferenceSpeeds(
-    const ReferenceOptions& options);
 
 }  // namespace feedrate

@@ -218,7 +218,7 @@ int CountWrong(const Changes& found, Changes steps) {
 }
 
 // Every step is found, and no series gets more false reports than from Apache
-// Otava. tools/compare_baseline/bench_history.py wrote the series.
+// Otava.
 TEST(ChangePointsTest, IsNeverWorseThanOtava) {
   simdjson::dom::parser parser;
   simdjson::dom::document_stream lines;

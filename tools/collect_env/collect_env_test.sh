@@ -52,18 +52,6 @@ test_this_machine_is_the_same_twice() {
     fail "env_id is not 16 hexadecimal digits"
 }
 
-test_reference_speeds_follow_the_record() {
-  local records
-  records="$("$TOOL" --reference_speeds)" || fail "collect_env --reference_speeds failed"
-  expect_eq "lines of the records" "$(wc -l <<<"$records")" 2
-  expect_eq "second record" "$(tail -n 1 <<<"$records" | value_of record)" reference_speeds
-  expect_eq "first workload" \
-    "$(tail -n 1 <<<"$records" | value_of workloads.0.workload)" cpu
-  expect_eq "profile" "$(tail -n 1 <<<"$records" | value_of machine_profile)" \
-    "$("$TOOL" --print=profile)"
-  expect_exit 1 --reference_speeds --check
-}
-
 test_record_is_json_and_agrees_with_print() {
   local record
   record="$("$TOOL")" || fail "collect_env failed"

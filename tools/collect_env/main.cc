@@ -21,7 +21,6 @@
 #include "lib/base/tool/tool_main.h"
 #include "lib/environment/env_record.h"
 #include "lib/machine/machine.h"
-#include "lib/machine/reference_speed.h"
 #include "lib/machine/timing_checks.h"
 #include "lib/records/json.h"
 #include "tools/collect_env/check_report.h"
@@ -30,10 +29,6 @@ DEFINE_bool(check, false,
             "list what makes timings unreliable here, with a remedy for each");
 DEFINE_string(format, "",
               "NAME: output format of --check, by default table {table|jsonl}");
-DEFINE_bool(reference_speeds, false,
-            "run small reference workloads (about 1.5 s) and write their "
-            "speeds after the env record, for compare_baseline "
-            "--across_machines");
 DEFINE_string(ignore, "",
               "NAMES: checks to leave out, separated by commas, such as "
               "governor,turbo");
@@ -69,7 +64,6 @@ ToolInfo Info() {
       "Writes one env record: processors, memory, control group limits,\n"
       "NVIDIA GPUs, kernel, library versions and git state. Its profile and\n"
       "env_id stay the same from run to run on one machine.\n"
-      "With --reference_speeds, also measures the speed of small workloads.\n"
       "With --check, lists what makes timings unreliable instead. Exit 0:\n"
       "nothing does; 3: something does; 4: a check cannot see what it needs.\n"
       "What is usual, such as ASLR, is listed and does not count.";
@@ -88,11 +82,6 @@ absl::Status CheckFlags() {
   if (FLAGS_check && FLAGS_print != "record") {
     return absl::InvalidArgumentError(
         "--print does not go with --check; leave one of them out");
-  }
-  if (FLAGS_reference_speeds &&
-      (FLAGS_check || FLAGS_print != "record" || FLAGS_root != "/")) {
-    return absl::InvalidArgumentError(
-        "--reference_speeds goes with neither --check, --print nor --root");
   }
   if (!FLAGS_check && !FLAGS_ignore.empty()) {
     return absl::InvalidArgumentError("--ignore goes with --check alone");
@@ -170,10 +159,6 @@ absl::StatusOr<ExitCode> Collect() {
     text = absl::StrCat(env.env_id(), "\n");
   } else {
     AppendRecord(env, &text);
-  }
-  if (FLAGS_reference_speeds) {
-    const std::vector<ReferenceSpeed> speeds = MeasureReferenceSpeeds({});
-    AppendRecord(ReferenceRecord(env, speeds, absl::Now()), &text);
   }
   RETURN_IF_ERROR(Write(text));
   return ExitCode::kDone;

@@ -74,10 +74,6 @@ DEFINE_string(format, "",
 DEFINE_bool(any_version, false,
             "also compare rows with the baseline of another version of the "
             "library");
-DEFINE_bool(
-    across_machines, false,
-    "compare rows of a machine without a baseline with those of other "
-    "machines, scaled by reference speeds (collect_env --reference_speeds)");
 DEFINE_bool(require_all, false,
             "exit 4 unless every job of either side was compared: the same as "
             "--min_compared=100");
@@ -235,7 +231,6 @@ absl::StatusOr<ExitCode> Compare() {
                                          : "jsonl";
   options.any_version = FLAGS_any_version;
   options.require_all = FLAGS_require_all;
-  options.across_machines = FLAGS_across_machines;
   options.explain = FLAGS_explain;
   options.maintainer_reason = FLAGS_i_am_a_maintainer;
   options.output = FLAGS_output;

@@ -35,7 +35,6 @@ inline constexpr char kCodeBothSides[] = "both_sides";
 // code.
 inline constexpr char kCodeMissing[] = "missing";
 inline constexpr char kCodeNoBaseline[] = "no_baseline";
-inline constexpr char kCodeNoReference[] = "no_reference";
 inline constexpr char kCodeNotRun[] = "not_run";
 inline constexpr char kCodeNoRule[] = "no_rule";
 inline constexpr char kCodeSpread[] = "spread";
