@@ -9,15 +9,12 @@
 #include "absl/strings/str_replace.h"
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
-#include "lib/draw/true_type.h"
 
 namespace feedrate {
 namespace {
 
 constexpr char kRules[] = R"css(
 .chart text{font-family:"Helvetica Neue",Helvetica,Arial,"Liberation Sans",sans-serif;fill:$ink;font-size:11px}
-.chart .glyphs{fill:$ink}
-.chart .glyphs.h{stroke:$ink;stroke-width:.4}
 .chart .t{fill:$muted;font-size:10.5px}
 .chart .l{font-size:11.5px}
 .chart .v{font-size:10px;fill:$muted}
@@ -46,15 +43,6 @@ std::string TurnAttribute(double angle, double x, double y) {
   if (angle == 0) return "";
   return absl::StrCat(" transform=\"rotate(", CoordinateText(angle), " ",
                       CoordinateText(x), " ", CoordinateText(y), ")\"");
-}
-
-// Font sizes of the classes above.
-double FontSizeOf(absl::string_view css_class) {
-  if (css_class == "t") return 10.5;
-  if (css_class == "l") return 11.5;
-  if (css_class == "v") return 10;
-  if (css_class == "h") return 12.5;
-  return 11;
 }
 
 }  // namespace
@@ -111,46 +99,15 @@ void Svg::Path(absl::string_view data, absl::string_view css_class) {
 void Svg::Text(double x, double y, absl::string_view text, Anchor anchor,
                absl::string_view css_class, double angle,
                absl::string_view style) {
-  texts_.push_back({body_.size(), x, y, std::string(text), anchor,
-                    std::string(css_class), angle, std::string(style)});
-}
-
-std::string Svg::AsText(const TextMark& mark) {
-  std::string out = absl::StrCat("<text x=\"", CoordinateText(mark.x),
-                                 "\" y=\"", CoordinateText(mark.y), "\"");
-  if (mark.anchor != Anchor::kStart) {
-    absl::StrAppend(&out, " text-anchor=\"",
-                    mark.anchor == Anchor::kMiddle ? "middle" : "end", "\"");
+  absl::StrAppend(&body_, "<text x=\"", CoordinateText(x), "\" y=\"",
+                  CoordinateText(y), "\"");
+  if (anchor != Anchor::kStart) {
+    absl::StrAppend(&body_, " text-anchor=\"",
+                    anchor == Anchor::kMiddle ? "middle" : "end", "\"");
   }
-  absl::StrAppend(&out, TurnAttribute(mark.angle, mark.x, mark.y),
-                  ClassAttribute(mark.css_class), StyleAttribute(mark.style),
-                  ">", XmlText(mark.text), "</text>\n");
-  return out;
-}
-
-std::string Svg::AsPath(const TextMark& mark, const TrueTypeFont& font) {
-  const double size = FontSizeOf(mark.css_class);
-  const double width = font.Width(mark.text, size);
-  const double shift = mark.anchor == Anchor::kStart    ? 0
-                       : mark.anchor == Anchor::kMiddle ? width / 2
-                                                        : width;
-  return absl::StrCat(
-      "<path class=\"glyphs", mark.css_class.empty() ? "" : " ", mark.css_class,
-      "\"", TurnAttribute(mark.angle, mark.x, mark.y),
-      StyleAttribute(mark.style), " d=\"",
-      font.PathOf(mark.text, mark.x - shift, mark.y, size), "\"/>\n");
-}
-
-std::string Svg::Body(const TrueTypeFont* font) const {
-  std::string out;
-  size_t done = 0;
-  for (const TextMark& mark : texts_) {
-    absl::StrAppend(&out,
-                    absl::string_view(body_).substr(done, mark.place - done),
-                    font == nullptr ? AsText(mark) : AsPath(mark, *font));
-    done = mark.place;
-  }
-  return absl::StrCat(out, absl::string_view(body_).substr(done));
+  absl::StrAppend(&body_, TurnAttribute(angle, x, y),
+                  ClassAttribute(css_class), StyleAttribute(style), ">",
+                  XmlText(text), "</text>\n");
 }
 
 std::string Svg::ToInline() const {
@@ -158,10 +115,10 @@ std::string Svg::ToInline() const {
       "<svg class=\"chart\" role=\"img\" aria-label=\"", XmlText(title_),
       "\" viewBox=\"0 0 ", CoordinateText(width_), " ", CoordinateText(height_),
       "\" width=\"", CoordinateText(width_), "\" height=\"",
-      CoordinateText(height_), "\">\n", Body(nullptr), "</svg>\n");
+      CoordinateText(height_), "\">\n", body_, "</svg>\n");
 }
 
-std::string Svg::ToFile(const TrueTypeFont* font) const {
+std::string Svg::ToFile() const {
   return absl::StrCat(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"",
@@ -169,7 +126,7 @@ std::string Svg::ToFile(const TrueTypeFont* font) const {
       "\" viewBox=\"0 0 ", CoordinateText(width_), " ", CoordinateText(height_),
       "\">\n<title>", XmlText(title_), "</title>\n<style>",
       WithColors(ChartCss(), Theme::kLight), "</style>\n",
-      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", Body(font),
+      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", body_,
       "</svg>\n");
 }
 

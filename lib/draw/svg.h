@@ -2,15 +2,11 @@
 // widths.
 #pragma once
 
-#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 
 namespace feedrate {
-
-class TrueTypeFont;
 
 // The style sheet for drawings, with $names for WithColors or WithVariables.
 // Classes: t (tick text), l (label), v (value), h (heading), grid, axis, band,
@@ -52,32 +48,14 @@ class Svg {
   // For a page whose style sheet includes ChartCss.
   std::string ToInline() const;
   // A standalone file with XML header, size, and style sheet in the light
-  // colors. Text stays text, in Helvetica or a similar font; with a `font` it
-  // is drawn as outlines and looks the same everywhere.
-  std::string ToFile(const TrueTypeFont* font = nullptr) const;
+  // colors. Text stays text, in Helvetica or a similar font.
+  std::string ToFile() const;
 
  private:
-  struct TextMark {
-    // Position in `body_`.
-    size_t place;
-    double x;
-    double y;
-    std::string text;
-    Anchor anchor;
-    std::string css_class;
-    double angle;
-    std::string style;
-  };
-
-  static std::string AsText(const TextMark& mark);
-  static std::string AsPath(const TextMark& mark, const TrueTypeFont& font);
-  std::string Body(const TrueTypeFont* font) const;
-
   const double width_;
   const double height_;
   const std::string title_;
   std::string body_;
-  std::vector<TextMark> texts_;
 };
 
 // Builds the `d` attribute of a path.

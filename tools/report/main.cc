@@ -23,9 +23,6 @@ DEFINE_string(format, "html", "NAME: output format {html|markdown}");
 DEFINE_string(
     svg, "",
     "FOLDER: write each figure to its own file in this folder, for papers");
-DEFINE_string(svg_font, "",
-              "FILE: TrueType font whose outlines replace the text of --svg "
-              "figures, so that they look the same everywhere");
 DEFINE_string(baseline, "",
               "FILES: earlier rows, or folders with them, to show changes "
               "against; separated by commas");
@@ -92,7 +89,6 @@ absl::StatusOr<ExitCode> RunFromFlags(
   RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"html", "markdown"}));
   request.markdown = FLAGS_format == "markdown";
   request.svg_folder = FLAGS_svg;
-  request.svg_font = FLAGS_svg_font;
   request.baseline = FLAGS_baseline;
   request.history = FLAGS_history;
   request.commit_url = FLAGS_commit_url;

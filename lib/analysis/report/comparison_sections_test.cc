@@ -205,7 +205,7 @@ TEST(VerdictsSectionTest, NoIntervalIsMadeUp) {
     const Figure* figure = absl::get_if<Figure>(&block);
     if (figure == nullptr) continue;
     const std::string drawn =
-        figure->draw(ScaleType::kLinear, kWideFigure).ToFile(nullptr);
+        figure->draw(ScaleType::kLinear, kWideFigure).ToFile();
     EXPECT_THAT(drawn, HasSubstr("1.25×"));
     EXPECT_THAT(drawn, Not(HasSubstr("[1.2")));
   }
@@ -219,7 +219,7 @@ TEST(VerdictsSectionTest, EffectsAreDrawn) {
     const Figure* figure = absl::get_if<Figure>(&block);
     if (figure == nullptr) continue;
     drawn = true;
-    EXPECT_THAT(figure->draw(ScaleType::kLinear, kWideFigure).ToFile(nullptr),
+    EXPECT_THAT(figure->draw(ScaleType::kLinear, kWideFigure).ToFile(),
                 HasSubstr("slower"));
   }
   EXPECT_TRUE(drawn);

@@ -28,7 +28,6 @@
 #include "lib/config/targets.pb.h"
 #include "lib/draw/axes.h"
 #include "lib/draw/document.h"
-#include "lib/draw/true_type.h"
 #include "lib/gate/history.h"
 
 namespace feedrate {
@@ -132,19 +131,7 @@ ExitCode Worse(ExitCode a, ExitCode b) {
   return ExitCode::kDone;
 }
 
-absl::Status WriteFigures(const Document& document, const std::string& folder,
-                          const std::string& font_path) {
-  absl::optional<TrueTypeFont> font;
-  if (!font_path.empty()) {
-    ASSIGN_OR_RETURN(std::string bytes, ReadFile(font_path));
-    absl::StatusOr<TrueTypeFont> parsed = TrueTypeFont::Parse(std::move(bytes));
-    if (!parsed.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(font_path, ": ", parsed.status().message()));
-    }
-    font = *std::move(parsed);
-  }
-  const TrueTypeFont* outlines = font.has_value() ? &*font : nullptr;
+absl::Status WriteFigures(const Document& document, const std::string& folder) {
   RETURN_IF_ERROR(MakeFolder(folder));
   for (const Section& section : document.sections) {
     for (const Block& block : section.blocks) {
@@ -152,11 +139,11 @@ absl::Status WriteFigures(const Document& document, const std::string& folder,
       if (figure == nullptr) continue;
       RETURN_IF_ERROR(WriteFileAtomically(
           JoinPath(folder, absl::StrCat(figure->id, ".svg")),
-          figure->draw(ScaleType::kLinear, kWideFigure).ToFile(outlines)));
+          figure->draw(ScaleType::kLinear, kWideFigure).ToFile()));
       if (!figure->has_log) continue;
       RETURN_IF_ERROR(WriteFileAtomically(
           JoinPath(folder, absl::StrCat(figure->id, "-log.svg")),
-          figure->draw(ScaleType::kLog, kWideFigure).ToFile(outlines)));
+          figure->draw(ScaleType::kLog, kWideFigure).ToFile()));
     }
   }
   return absl::OkStatus();
@@ -289,7 +276,7 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   const Document document = BuildReport(input, options);
   if (!request.svg_folder.empty()) {
     RETURN_IF_ERROR(
-        WriteFigures(document, request.svg_folder, request.svg_font));
+        WriteFigures(document, request.svg_folder));
     RETURN_IF_ERROR(WriteMixtureSummary(input, request.svg_folder));
   }
   if (WantsDocument(request)) {

@@ -43,10 +43,8 @@ struct ReportRequest {
   // if only figures, targets or claims are requested.
   std::string output;
   bool markdown = false;
-  // Here and in the next five but `svg_font`, empty means none.
+  // Here and in the next four, empty means none.
   std::string svg_folder;
-  // A TrueType font whose outlines replace text in figures. Empty keeps text.
-  std::string svg_font;
   std::string targets;
   std::string claims;
   std::string baseline;

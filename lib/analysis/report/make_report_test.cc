@@ -147,7 +147,7 @@ TEST(ReportTest, SaysWhoseOutputIsWrongAndWhatQualifiesSpeeds) {
       if (figure == nullptr || !absl::StrContains(figure->id, "micro"))
         continue;
       const std::string svg =
-          figure->draw(ScaleType::kLinear, kWideFigure).ToFile(nullptr);
+          figure->draw(ScaleType::kLinear, kWideFigure).ToFile();
       const bool is_heat = absl::StrContains(figure->id, "heat-map");
       // A label is text of its own, not only the title under the pointer.
       EXPECT_THAT(svg, ContainsRegex(is_heat ? "<text[^>]*>100†</text>"
@@ -521,14 +521,6 @@ TEST_F(MakeReportTest, NamesOfFiguresAreNamesOfFiles) {
         absl::StrContains(name, "-by-a-b") && !absl::StrContains(name, "-log");
   }
   EXPECT_EQ(curves, 4);
-}
-
-TEST_F(MakeReportTest, AFontThatIsNoneIsNamed) {
-  request_.svg_folder = Path("figures");
-  request_.svg_font = Written("font.ttf", "no font");
-  const auto code = MakeReport(request_, out_);
-  EXPECT_EQ(code.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(code.status().message()), HasSubstr("font.ttf"));
 }
 
 TEST_F(MakeReportTest, ClaimsThatFollowAndThatDoNot) {
