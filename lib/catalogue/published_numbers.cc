@@ -34,9 +34,6 @@ constexpr char kHeader[] =
     "scenario,mode,scope,device,machine,library,transform,items_per_s,status,"
     "runs,revision";
 
-// A laptop's numbers say nothing about the time a cloud machine takes.
-constexpr char kLaptop[] = "macbook-m4";
-
 using Fields = std::array<View, kColumns>;
 
 // Cuts the first line off `rest`, without its end.
@@ -88,7 +85,6 @@ absl::StatusOr<PublishedNumbers> PublishedNumbers::Parse(
     if (!Split(NextLine(&rest), &f)) {
       return BadLine(file, line, absl::StrCat("needs ", kColumns, " fields"));
     }
-    if (f[kMachine] == kLaptop || f[kItemsPerS].empty()) continue;
     PublishedNumber number;
     if (!absl::SimpleAtod(f[kItemsPerS], &number.items_per_s) ||
         !(number.items_per_s > 0)) {

@@ -20,8 +20,7 @@ struct PublishedNumber {
   bool early_stopped = false;
 };
 
-// CONFIGS_DIR/published/throughput.csv, by cell. Rows of the laptop and rows
-// without a number are not in it. Copies nothing but the file: keys point into
+// CONFIGS_DIR/published/throughput.csv, by cell. Copies nothing but the file: keys point into
 // the text. Survives being moved.
 class PublishedNumbers {
  public:
