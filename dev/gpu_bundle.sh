@@ -6,8 +6,8 @@
 #   dev/gpu_bundle.sh [FOLDER]       default dist/gpu
 #   copy it there, then: FOLDER/gpu_check.sh, FOLDER/gpu_train.sh
 #
-# Beside the bundle are cuda_bench, the benches of peers, feedrate.Loader
-# (python/), and gpu_duel_dali.py, which needs a python3 with DALI. It has Kornia's
+# Beside the bundle are cuda_bench, the benches of peers, and feedrate.Loader
+# (python/). It has Kornia's
 # wheels if pip can fetch them, and with PEERS="dali cvcuda" those of DALI and
 # CV-CUDA (about 260 and 130 MB); torchvision is the target's own. TOOLS names
 # other programs than all that gpu_check.sh runs.
@@ -30,7 +30,8 @@ add() {
 }
 
 # What gpu_check.sh runs of a bundle.
-tools="${TOOLS:-micro pipeline plan aggregate collect_env video train eval}"
+tools="${TOOLS:-micro pipeline plan aggregate check_coverage collect_env video train
+  eval}"
 bench=//lib/adapters/cuda/bench:cuda_bench
 tests=(//lib/adapters/cuda/kernels:fused_test //lib/adapters/cuda:cuda_adapter_test
   //lib/adapters/torch:torch_gpu_test
@@ -64,8 +65,6 @@ install -m 755 dev/gpu_train.sh "$folder/gpu_train.sh"
 install -m 644 dev/gpu_train.py "$folder/gpu_train.py"
 install -m 644 lib/adapters/cuda/bench/bench_peers.py "$folder/bench_peers.py"
 install -m 644 dev/gpu_check.py "$folder/gpu_check.py"
-install -m 644 dev/bench_common.py "$folder/bench_common.py"
-install -m 755 dev/gpu_duel_dali.py "$folder/gpu_duel_dali.py"
 mkdir -p "$folder/wheels"
 # add_wheels PIN...: for the target's Python.
 add_wheels() {

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""The parts of gpu_check.sh in Python: images, tables and checks.
+"""The parts of gpu_check.sh in Python: images, environments and checks.
 
 gpu_check.py images FOLDER COUNT     PNG files of 256x256
-gpu_check.py table ROWS              prints one line per row
 gpu_check.py rows ROWS LIBRARY       exit 3 unless all rows of LIBRARY are good
 gpu_check.py oom ROWS                exit 3 unless some are oom and others ok
 gpu_check.py environment GROUP FOLDER
@@ -16,14 +15,10 @@ gpu_check.py clips ROWS [LIBRARY...] exit 3 unless rows of clips are all good,
                                      and each library has some
 gpu_check.py ways FOLDER             exit 3 unless trainings of `ways` are what
                                      was asked for
-gpu_check.py paper FOLDER            Markdown of the rows paper_*.jsonl in the
-                                     folder, beside paper_*.plan; exit 3 if
-                                     planned rows are missing or failed
 gpu_check.py clips_of PEER FILE...   clips per second of PyNvVideoCodec (pynv)
                                      or torchcodec, as nvdec_check times them
 """
 
-import csv
 import hashlib
 import json
 import os
@@ -31,7 +26,6 @@ import pathlib
 import random
 import re
 import shutil
-import statistics
 import struct
 import subprocess
 import sys
@@ -110,48 +104,6 @@ def read_rows(path):
         if record.get("record") == "row" and record["library"] != "null":
             rows.append(record)
     return rows
-
-
-def show(rows):
-    print(
-        f"{'transform':18} {'library':12} {'settings':26} {'status':8}"
-        f" {'items/s':>10} {'limit':>10} {'equivalence':11} {'MHz':>5}"
-        f" {'GPU MB':>7}  notes"
-    )
-    for row in rows:
-        gpu = row.get("gpu", {})
-        clocks = gpu.get("clocks_mhz") or [0]
-        settings = ",".join(
-            f"{name}={value}" for name, value in sorted(row["settings"].items())
-        )
-        memory = row.get("gpu_memory", {}).get("peak_allocated_bytes", 0)
-        notes = [*row["labels"], *row["warnings"]]
-        notes += [
-            f"throttle:{word}" for word in gpu.get("throttle_reasons", [])
-        ]
-        if gpu and not gpu.get("warm"):
-            notes.append("not warm")
-        if row.get("limit"):
-            notes.append(f"{row['of_limit']:.0%} of {row['limit']['name']}")
-        notes += [
-            f"{name} {busy[key]:.0%}"
-            for busy in [row.get("loader", {}).get("gpu", {})]
-            for name, key in (
-                ("busy", "busy"),
-                ("JPEG engines", "jpeg_busy"),
-                ("video decoder", "decoder_busy"),
-            )
-            if key in busy
-        ]
-        print(
-            f"{row['transform']:18} {row['library']:12} {settings:26}"
-            f" {row['status']:8} {row['throughput']:10.0f}"
-            f" {row.get('limit', {}).get('throughput', 0):10.0f}"
-            f" {row.get('equivalence', {}).get('label', ''):11}"
-            f" {min(clocks):5}"
-            f" {memory >> 20:7}"
-            f"  {' '.join(notes)} {row['reason'][:120]}"
-        )
 
 
 def check_rows(rows, library):
@@ -392,127 +344,6 @@ def check_ways(folder):
     return problems
 
 
-_PAPER_MODES = ("micro", "pipeline")
-_PAPER_LIBRARIES = ("torchvision", "kornia")
-_PUBLISHED = "configs/published/throughput.csv"
-
-
-def _cells_of(rows):
-    """The last row of each (mode, library), by scenario and transform."""
-    table = {}
-    for row in rows:
-        cells = table.setdefault(row["scenario"], {}).setdefault(
-            row["transform"], {}
-        )
-        cells[row["mode"], row["library"]] = row
-    return table
-
-
-def _paper_cell(row):
-    if row is None:
-        return ""
-    if row["status"] != "ok":
-        return row["status"]
-    memory = row.get("gpu_memory", {}).get("peak_allocated_bytes", 0)
-    return f"{row['throughput']:,.0f} ({memory / 1e6:,.0f} MB)"
-
-
-def _published():
-    """Published speeds on an L4, by cell and library."""
-    with open(_PUBLISHED, encoding="utf-8") as file:
-        return {
-            (
-                *(row[key] for key in ("scenario", "mode", "scope")),
-                row["transform"],
-                row["library"],
-            ): float(row["items_per_s"])
-            for row in csv.DictReader(file)
-            if row["machine"].startswith("g2-") and row["status"] == "ok"
-        }
-
-
-def _deviations(scenario, transforms):
-    """Two lines per mode: with what transforms the other library is faster,
-    and how much faster than published each library is."""
-    published = _published()
-    for mode in _PAPER_MODES:
-        pairs = []
-        gains = {library: [] for library in _PAPER_LIBRARIES}
-        for name, cells in transforms.items():
-            speeds, known = [], []
-            for library in _PAPER_LIBRARIES:
-                row = cells.get((mode, library))
-                if not row or row["status"] != "ok":
-                    continue
-                old = published.get(
-                    (scenario, mode, row["scope"], name, library)
-                )
-                if old:
-                    gains[library].append(row["throughput"] / old)
-                    speeds.append(row["throughput"])
-                    known.append(old)
-            if len(speeds) == len(_PAPER_LIBRARIES):
-                pairs.append((name, speeds[1] / speeds[0], known[1] / known[0]))
-        if not pairs:
-            continue
-        other = [one for one in pairs if (one[1] > 1) != (one[2] > 1)]
-        middle = statistics.median(ratio / known for _, ratio, known in pairs)
-        listed = ", ".join(
-            f"{name} {ratio:.2f} (published {known:.2f})"
-            for name, ratio, known in other
-        )
-        yield (
-            f"{mode}: the published winner wins in {len(pairs) - len(other)} of"
-            f" {len(pairs)} transforms; Kornia's speed over torchvision's is"
-            f" {middle:.2f} of the published one (median)."
-            + (f" Another winner: {listed}." if other else "")
-        )
-        yield f"{mode}: over the published speed (median, range): " + "; ".join(
-            f"{library} {statistics.median(gain):.2f}"
-            f" ({min(gain):.2f} to {max(gain):.2f})"
-            for library, gain in gains.items()
-        )
-
-
-def paper(folder):
-    """Problems of the paper's rows; prints tables for docs/."""
-    problems, rows = [], []
-    for plan in sorted(pathlib.Path(folder).glob("paper_*.plan")):
-        planned = [json.loads(line) for line in plan.read_text().splitlines()]
-        found = read_rows(plan.with_suffix(".jsonl"))
-        missing = {one["job_id"] for one in planned} - {
-            row["job_id"] for row in found
-        }
-        if missing:
-            problems.append(
-                f"{plan.stem}: {len(missing)} of {len(planned)} jobs not run"
-            )
-        problems += [
-            f"{plan.stem}: {row['library']} {row['transform']}:"
-            f" {row['status']}: {row['reason'][:160]}"
-            for row in found
-            if row["status"] not in ("ok", "unsupported", "early_stopped")
-        ]
-        rows += found
-    for scenario, transforms in _cells_of(rows).items():
-        columns = [
-            (mode, library)
-            for mode in _PAPER_MODES
-            for library in _PAPER_LIBRARIES
-        ]
-        print(f"\n### {scenario}\n\n| transform ", end="")
-        print(*(f"| {library}, {mode} " for mode, library in columns), "|")
-        print("|---" * (1 + len(columns)) + "|")
-        for name in sorted(transforms):
-            cells = (_paper_cell(transforms[name].get(key)) for key in columns)
-            print("|", " | ".join((name, *cells)), "|")
-        print()
-        for line in _deviations(scenario, transforms):
-            print(f"- {line}")
-    print()
-    return problems if rows else ["no rows"]
-
-
 def pynv_reader(file):
     """A function that opens `file` again and decodes frames of it. The decoder
     is used again."""
@@ -589,13 +420,9 @@ def main(arguments):
         readers = {"pynv": pynv_reader, "torchcodec": torchcodec_reader}
         time_clips(readers[path], *rest)
         return 0
-    if command == "table":
-        show(read_rows(path))
-        return 0
     checks = {"oom": check_oom, "clips": check_clips, "rows": check_rows}
-    of_folders = {"paper": paper, "ways": check_ways}
-    if command in of_folders:
-        problems = of_folders[command](path)
+    if command == "ways":
+        problems = check_ways(path)
     else:
         problems = checks[command](read_rows(path), *rest)
     # Runs of a row fail alike.

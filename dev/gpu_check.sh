@@ -7,14 +7,14 @@
 #
 # Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test, module,
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
-# of these if none is named. Eight more run only if they are named: `blur`
+# of these if none is named. Nine more run only if they are named: `blur`
 # (kernels that exist twice), `ways` (trainings), `files` (training from
 # files), `codecs` (the files in the folder VIDEOS, by default videos/, by NVDEC,
 # PyNvVideoCodec and torchcodec), `paper`, `compiled` (Kornia of env_set current as it is and under
 # torch.compile), `cvcuda` and `dali` (rows of CV-CUDA and DALI); the last three
-# need wheels in WHEELS, by default wheels/; with DUEL_S=N, `dali` also runs
-# gpu_duel_dali.py for N seconds, with feedrate.Loader as a third side. `paper`
-# runs each config prod_g2_* with PAPER_ITEMS (256) for at most PAPER_S seconds
+# need wheels in WHEELS, by default wheels/; `dali` runs each loader RUNS times (2),
+# alternately, and prints the ratio with its interval; `train` runs ours and
+# PyTorch's ways. `paper` runs each config prod_g2_* with PAPER_ITEMS (256) for at most PAPER_S seconds
 # in all (480), carries on with its own rows when it is started again, and
 # prints tables for docs/; PAPER names the configs (rgb_micro, ...) and
 # PAPER_TRANSFORMS some of their transforms (also for `compiled`). The loader's parts take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY
@@ -140,7 +140,7 @@ rows() {
   shift
   rm -f "rows/$name.jsonl"
   check "$name" timeout "${LIMIT:-300}" "$@" --output="rows/$name.jsonl"
-  "$python" gpu_check.py table "rows/$name.jsonl"
+  bin/aggregate --by=library,transform,settings "rows/$name.jsonl"
 }
 
 micro() {
@@ -174,13 +174,12 @@ torch() {
   check "torch: rows" "$python" gpu_check.py rows rows/torch.jsonl torch
 }
 
-# environment GROUP: sets `made` to its Python; says what is missing.
+# environment GROUP: makes its Python; says what is missing.
 environment() {
   local said code
   said="$("$python" gpu_check.py environment "$1" "$wheels" 2>&1)"
   code=$?
   echo "$said"
-  made="${said##*$'\n'}"
   if ((code == 3)); then
     title "no wheels of $1 here: its rows are left out"
   elif ((code != 0)); then
@@ -190,7 +189,6 @@ environment() {
 }
 
 cvcuda() {
-  local made=""
   environment cvcuda || return
   "$python" gpu_check.py images square 256
   title "micro --device=cuda: CV-CUDA in batches of 256 images of 256x256"
@@ -201,7 +199,6 @@ cvcuda() {
 }
 
 compiled() {
-  local made=""
   environment torch_stack || return
   "$python" gpu_check.py images square 256
   title "micro --device=cuda: Kornia as it is and compiled, batches of 256"
@@ -403,15 +400,16 @@ nvdec() {
 # DALI beside ours, in the same run: decoders of clips, loaders of clips and of
 # images. Nothing takes longer than LIMIT, or a minute.
 dali() {
-  local LIMIT="${LIMIT:-60}" made=""
+  local LIMIT="${LIMIT:-60}"
   title "the environment of DALI"
   environment dali || return
   dali_clips
   title "pipeline --device=cuda: JPEG files to batches beside DALI, $(cores) workers"
   loader_rows dali cuda rgb_pipeline_gpu --libraries=cuda,dali \
-    --transforms=HorizontalFlip,RandomResizedCrop --skip_missing
+    --transforms=HorizontalFlip,RandomResizedCrop --skip_missing \
+    --num_runs="${RUNS:-2}"
   check "dali: rows of DALI" "$python" gpu_check.py rows rows/dali.jsonl dali
-  dali_duel
+  bin/aggregate --by=transform,library --relative-to=cuda --any-work rows/dali.jsonl
 }
 
 dali_clips() {
@@ -439,25 +437,24 @@ dali_clips() {
     rows/dali_video.jsonl nvdec dali
 }
 
-# Alternating epochs, with the interval of their ratio.
-dali_duel() {
-  local seconds="${DUEL_S:-0}" folder="$dataset" duel
-  # Those of the rows before are in the cache.
-  if [[ ! -d "$folder" ]]; then folder=cache/feedrate/synthetic/seed1; fi
-  duel=("$made" gpu_duel_dali.py "--folder=$folder" "--items=$images"
-    "--sides=module,ours,dali" --rounds=20)
-  title "the loaders alternately: ${duel[*]} --seconds=120"
-  if ((seconds == 0)); then
-    echo "left out; DUEL_S=N runs it for N seconds"
-    return
-  fi
-  # Rounds of another build are not to be carried on.
-  rm -f rows/duel_dali.jsonl
-  check duel timeout "$((seconds + 60))" "${duel[@]}" \
-    --output=rows/duel_dali.jsonl --seconds="$seconds"
+# Ours and PyTorch's ways, alternating; RUNS (5), MODEL, BATCH, STEPS. What fails
+# or takes longer than LIMIT_S (180; max-autotune needs 480) is a row too.
+train() {
+  local run=(bin/train --device=cuda --model="${MODEL:-vit5_small}"
+    --batch-size="${BATCH:-256}" --warmup-steps=50
+    --measured-steps="${STEPS:-100}" --timeout="${LIMIT_S:-180}"
+    --num-runs="${RUNS:-5}" --resume)
+  title "train: our engine and PyTorch's ways"
+  "${run[@]}" --output=rows/train.jsonl --libraries="${LIBRARIES:-feedrate,\
+torch_eager,torch_compile,torch_reduce_overhead,torch_compile_bf16}"
+  title "train: our engine as a CUDA graph, and eager"
+  check "train: graphs" "${run[@]}" --graphs --output=rows/train_graphs.jsonl
+  check "train: eager" "${run[@]}" --engine=eager --output=rows/train_eager.jsonl
+  bin/aggregate --by=library,settings --relative-to=feedrate --any-work \
+    rows/train.jsonl rows/train_graphs.jsonl rows/train_eager.jsonl
 }
 
-# Trainings of every kind; gpu_train.sh has the figures.
+# Trainings of every kind; `train` has the figures.
 ways() {
   local train=(bin/train --device=cuda --warmup-steps=5 --measured-steps=20)
   rm -rf rows/ways*
@@ -495,7 +492,7 @@ ways() {
 # Training from files, by loader and by where the files are, beside training on
 # batches that are on the GPU already.
 files() {
-  local made="" loaders=native,cuda,torchvision memory
+  local loaders=native,cuda,torchvision memory
   environment dali && loaders+=,dali,dali_gpu
   local train=(bin/train --device=cuda --model=vit5_small --batch-size=256
     --warmup-steps=10 --measured-steps=60)
@@ -545,7 +542,13 @@ paper() {
     echo "$((SECONDS - started)) s"
   done
   title "tables for docs/"
-  check "paper: rows" "$python" gpu_check.py paper rows
+  for name in "${names[@]}"; do
+    [[ -e "rows/paper_$name.plan" ]] || continue
+    bin/aggregate --by=transform,library --pivot=library --format=markdown \
+      "rows/paper_$name.jsonl"
+    check "$name: rows" bin/check_coverage --plan="rows/paper_$name.plan" \
+      "rows/paper_$name.jsonl"
+  done
 }
 
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }

@@ -1,20 +1,13 @@
 #!/bin/bash
-# The whole measurement of `train` on a machine with one GPU, in one call: our
-# trainer (fused, fused as a CUDA graph, eager) and PyTorch's five ways in the same
-# minutes, five repeats each, alternating. From the folder that dev/gpu_bundle.sh
-# made, which has all but a python3 with torch 2.11:
+# Checks of training on a machine with one GPU, from the folder that
+# dev/gpu_bundle.sh made; `gpu_check.sh train` has the figures.
 #
-#   ./gpu_train.sh [RESULTS [FLAG OF gpu_train.py...]]   gpu_train.jsonl
-#   ./gpu_train.sh results.jsonl --repeats=5 --libraries=feedrate,torch_eager
 #   ./gpu_train.sh check [MODEL [BATCH [STEPS [OPTIMIZER [CLIP_NORM]]]]]
 #                  the fused engine against the eager one, and, if ncu is there, the
 #                  time of each kernel
 #   ./gpu_train.sh kernels      kernels against double precision on the host
 #   ./gpu_train.sh sanitize     the same under compute-sanitizer
 #   ./gpu_train.sh parallel     two processes against one with the same batch
-#
-# max-autotune has a time limit of its own (--autotune_limit_s=480), and --resume
-# carries on with what RESULTS has.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 if [[ ! -e libexec/worker_train ]]; then
@@ -42,7 +35,7 @@ parallel() {
   done
   libexec/worker_train "${words[@]}" batch_size=32 >"$work/one.jsonl"
   wait
-  "$python" gpu_train.py --parallel "$work/one.jsonl" "$work/0.jsonl" \
+  "$python" gpu_train.py parallel "$work/one.jsonl" "$work/0.jsonl" \
     "$work/1.jsonl"
 }
 
@@ -62,7 +55,7 @@ case "${1:-}" in
     ncu --profile-from-start off --clock-control none --csv \
       --metrics gpu__time_duration.sum tests/fused_check "${1:-vit5_small}" \
       "${2:-256}" 0 "${@:4}" >kernels.csv 2>/dev/null || exit 0
-    "$python" gpu_train.py --kernels=kernels.csv
+    "$python" gpu_train.py kernels kernels.csv
     ;;
   parallel)
     parallel model=vit5_small
@@ -70,9 +63,7 @@ case "${1:-}" in
     parallel model=byte_lm_small
     ;;
   *)
-    results="${1:-gpu_train.jsonl}"
-    shift || true
-    "$python" gpu_train.py --worker=libexec/worker_train \
-      --python="$python" --output="$results" "$@"
+    echo "which of check, kernels, sanitize, parallel?" >&2
+    exit 1
     ;;
 esac

@@ -2,8 +2,6 @@
 them flipped, normalized, as float32 tensors with labels, only full batches.
 """
 
-import torch
-
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 WORKERS = 2
 
@@ -23,7 +21,22 @@ def feedrate_loader(folder, batch_size, crop):
     )
 
 
+def feedrate_subject(dataset, workers, batch_size, crop):
+    """For `pipeline --subject`, as `dev/bench.sh module` runs it."""
+    import feedrate
+
+    return feedrate.Loader(
+        dataset,
+        batch_size=batch_size,
+        crop=crop,
+        flip=True,
+        workers=workers,
+        output="numpy",
+    )
+
+
 def torch_dataloader(folder, batch_size, crop):
+    import torch
     from torchvision import datasets
     from torchvision.transforms import v2
 

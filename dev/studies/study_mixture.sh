@@ -65,9 +65,6 @@ tools/mixture/study.py "--output=$out" "--steps=$steps" "--rounds=$rounds" \
 
 rows=()
 for study in "${studies[@]}"; do rows+=("$out/$study.jsonl"); done
-echo
-echo "counted again from the batches alone:"
-tools/mixture/recount.py --quiet "${rows[@]}" | sed 's/^/  /'
 bazel-bin/tools/report/report "${rows[@]}" "--svg=$out" \
   "--output=$out/report.html" --title="Study of mixtures"
 say "figures and mixture_summary.txt are in $out"

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import io
-import json
 import os
 import pathlib
 import subprocess
@@ -61,73 +60,6 @@ class GpuCheckTest(unittest.TestCase):
         # What DALI's decoder could do at most is not known.
         dali = loader_row(library="dali", limit={})
         self.assertEqual(gpu_check.check_rows([dali], "dali"), [])
-
-    def test_the_table_tells_limit_and_engines(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "rows.jsonl"
-            path.write_text(json.dumps(loader_row()) + "\n")
-            out = io.StringIO()
-            with contextlib.redirect_stdout(out):
-                gpu_check.show(gpu_check.read_rows(path))
-        self.assertIn("80% of jpeg_decode_cpu_and_engine", out.getvalue())
-        self.assertIn("JPEG engines 90%", out.getvalue())
-
-
-class PaperTest(unittest.TestCase):
-    """Tables of the paper's configs, held against the published ones."""
-
-    def run_on(self, *rows, planned=()):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "paper_rgb_micro.jsonl"
-            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-            jobs = [row["job_id"] for row in rows] + list(planned)
-            path.with_suffix(".plan").write_text(
-                "".join(json.dumps({"job_id": job}) + "\n" for job in jobs)
-            )
-            return subprocess.run(
-                [sys.executable, _PROGRAM, "paper", folder],
-                cwd=_PROGRAM.parents[1],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-
-    def row(self, library, throughput, **changes):
-        return {
-            "record": "row",
-            "job_id": library,
-            "scenario": "image-rgb",
-            "mode": "micro",
-            "scope": "augmentation_only",
-            "library": library,
-            "transform": "HorizontalFlip",
-            "status": "ok",
-            "reason": "",
-            "throughput": throughput,
-            "gpu_memory": {"peak_allocated_bytes": 12_000_000},
-        } | changes
-
-    def test_table_with_memory_and_another_winner(self):
-        done = self.run_on(
-            self.row("torchvision", 1000.0), self.row("kornia", 2500.0)
-        )
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn(
-            "| HorizontalFlip | 1,000 (12 MB) | 2,500 (12 MB) |  |  |",
-            done.stdout,
-        )
-        # Published is that torchvision wins, on another GPU.
-        self.assertIn("winner wins in 0 of 1", done.stdout)
-        self.assertIn("HorizontalFlip 2.50 (published 0.", done.stdout)
-
-    def test_missing_and_failed_rows_are_problems(self):
-        done = self.run_on(
-            self.row("kornia", 0.0, status="failed", reason="no GPU"),
-            planned=["another"],
-        )
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("1 of 2 jobs not run", done.stdout)
-        self.assertIn("kornia HorizontalFlip: failed: no GPU", done.stdout)
 
 
 class OutOfMemoryTest(unittest.TestCase):

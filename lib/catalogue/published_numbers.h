@@ -20,8 +20,8 @@ struct PublishedNumber {
   bool early_stopped = false;
 };
 
-// CONFIGS_DIR/published/throughput.csv, by cell. Copies nothing but the file: keys point into
-// the text. Survives being moved.
+// CONFIGS_DIR/published/throughput.csv, by cell. Copies nothing but the file:
+// keys point into the text. Survives being moved.
 class PublishedNumbers {
  public:
   static absl::StatusOr<PublishedNumbers> Load(const std::string& configs_dir);

@@ -105,17 +105,16 @@ void Svg::Text(double x, double y, absl::string_view text, Anchor anchor,
     absl::StrAppend(&body_, " text-anchor=\"",
                     anchor == Anchor::kMiddle ? "middle" : "end", "\"");
   }
-  absl::StrAppend(&body_, TurnAttribute(angle, x, y),
-                  ClassAttribute(css_class), StyleAttribute(style), ">",
-                  XmlText(text), "</text>\n");
+  absl::StrAppend(&body_, TurnAttribute(angle, x, y), ClassAttribute(css_class),
+                  StyleAttribute(style), ">", XmlText(text), "</text>\n");
 }
 
 std::string Svg::ToInline() const {
-  return absl::StrCat(
-      "<svg class=\"chart\" role=\"img\" aria-label=\"", XmlText(title_),
-      "\" viewBox=\"0 0 ", CoordinateText(width_), " ", CoordinateText(height_),
-      "\" width=\"", CoordinateText(width_), "\" height=\"",
-      CoordinateText(height_), "\">\n", body_, "</svg>\n");
+  return absl::StrCat("<svg class=\"chart\" role=\"img\" aria-label=\"",
+                      XmlText(title_), "\" viewBox=\"0 0 ",
+                      CoordinateText(width_), " ", CoordinateText(height_),
+                      "\" width=\"", CoordinateText(width_), "\" height=\"",
+                      CoordinateText(height_), "\">\n", body_, "</svg>\n");
 }
 
 std::string Svg::ToFile() const {

@@ -171,11 +171,10 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
                    CompareRows(std::move(input->rows), store, rules));
   for (Verdict& verdict : rows) jobs.push_back(std::move(verdict));
   for (Verdict& verdict : jobs) {
-    verdict.set_command(
-        absl::StrCat(ProgramCommand("compare_baseline"),
-                     " --current=", ShellWord(options.current),
-                     " --baselines=", ShellWord(options.baselines),
-                     " --explain=", ShellWord(verdict.job())));
+    verdict.set_command(absl::StrCat(
+        ProgramCommand("compare_baseline"),
+        " --current=", ShellWord(options.current), " --baselines=",
+        ShellWord(options.baselines), " --explain=", ShellWord(verdict.job())));
   }
   return jobs;
 }

@@ -275,8 +275,7 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   if (!WantsDocument(request) && request.svg_folder.empty()) return code;
   const Document document = BuildReport(input, options);
   if (!request.svg_folder.empty()) {
-    RETURN_IF_ERROR(
-        WriteFigures(document, request.svg_folder));
+    RETURN_IF_ERROR(WriteFigures(document, request.svg_folder));
     RETURN_IF_ERROR(WriteMixtureSummary(input, request.svg_folder));
   }
   if (WantsDocument(request)) {

@@ -1,5 +1,5 @@
-// The loader of cuda for dev/gpu_duel_dali.py and for sanitizers: runs one
-// epoch per input line, in a single process.
+// The loader of cuda for sanitizers: runs one epoch per input line, in a single
+// process.
 //
 //   bazel-bin/lib/loader/cuda/bench_cuda --folder=images --work=crop
 #include <cstdint>

@@ -2,7 +2,7 @@
 
     <environment>/bin/python -m testing.tfds_episodes FOLDER [SETS [EPISODES]]
 
-writes several to FOLDER, for tools/mixture/bench.py.
+writes several to FOLDER, for dev/bench.sh mixture.
 """
 
 import os

@@ -1,0 +1,193 @@
+#!/bin/bash
+# The comparisons whose numbers docs/ quotes, each a few commands of our own
+# programs. Builds what it needs. Use an idle machine.
+#
+#   dev/bench.sh NAME [more flags of the program]
+#
+#   loaders    every loader, from files and from memory, over ours
+#   module     feedrate.Loader in Python beside the C++ loader
+#   video      decoders and loaders of clips over ours
+#   mixture    tf.data over ours, with and without metadata, and the limit;
+#              `mixture FOLDER` on files that tensorflow-datasets wrote
+#   remote     bundles, connections and the cache, 20 ms added to each request
+#   nginx      ranges of one object over `curl --parallel`
+#   stage      stage_dataset over GNU tar, on tmpfs ($TMPFS) and disk ($DISK)
+#   plan       plan over `python3 -c pass`
+#   aggregate  aggregate over DuckDB and polars
+#   micro      the harness of micro: its loop, its start, its share of a suite
+#   duel       false alarms and power of duel on this machine
+#   noise      false alarms and power of a stored baseline on this machine
+#
+# Runs of one program alternate between its libraries; `duel` alternates
+# commands. RUNS (20) is how often.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$REPO_ROOT"
+
+[[ $# -gt 0 ]] || die "which bench? $(sed -n 's/^#   \([a-z]*\)  .*/\1/p' "$0" | paste -sd' ')"
+what="$1"
+shift
+runs="${RUNS:-20}"
+bin="$REPO_ROOT/bazel-bin"
+work="$(mktemp -d "${TMPFS:-${TMPDIR:-/tmp}}/feedrate_bench.XXXXXX")"
+trap 'rm -rf "$work"' EXIT
+
+build() { dev/bazel.sh build --ui_event_filters=-info --show_result=0 "$@"; }
+tool() { "$bin/tools/$1/$1" "${@:2}"; }
+# speed_ups OWN FIELD...: a table of the rows on standard input.
+speed_ups() {
+  local own="$1" IFS=,
+  shift
+  tool aggregate --by="$*" --relative-to="$own" --any-work
+}
+# duels FLAG...: pairs of commands, as a Markdown table.
+duels() {
+  tool duel --pairs="$runs" --export="$work/table.md" --output="$work/rows.jsonl" "$@"
+  cat "$work/table.md"
+}
+python_of() { echo "$(dev/python_env.sh "$1")/bin/python"; }
+
+case "$what" in
+  loaders)
+    build //tools/pipeline //tools/aggregate //lib/loader/worker:worker_native
+    for scope in decode_dataloader_augment memory_dataloader_augment; do
+      tool pipeline --config=configs/loaders.textproto --skip_missing \
+        --num_runs="$runs" --scope="$scope" \
+        --sweep=persistent_workers=true "$@" | speed_ups native library
+    done
+    ;;
+  module)
+    build //tools/pipeline //tools/aggregate //lib/loader/worker:worker_native
+    PYTHONPATH="python:examples" tool pipeline \
+      --subject=image_loaders:feedrate_subject --num_runs="$runs" \
+      --sweep=persistent_workers=true "$@" | speed_ups native library
+    ;;
+  video)
+    build //tools/video //tools/aggregate
+    for container in avi mp4; do
+      data="--dataset=synthetic:video,n=50,seed=1,container=$container"
+      tool video --config=configs/native/video_decode.textproto "$data" \
+        --num_runs="$runs" --sweep=clip_rule=uniform,consecutive \
+        --skip_missing "$@" | speed_ups ffmpeg library settings
+      tool video --config=configs/native/video_pipeline_cpu.textproto "$data" \
+        --num_runs="$runs" --libraries=ffmpeg,torchvision --skip_missing |
+        speed_ups ffmpeg library settings
+    done
+    ;;
+  mixture)
+    build //tools/mixture //tools/aggregate //lib/loader/worker:worker_native
+    data=()
+    if [[ -d "${1:-}" ]]; then data=("--dataset=$1") && shift; fi
+    tool mixture --config=configs/mixture/bench.textproto "${data[@]}" \
+      --libraries=native,tfdata --num_runs="$runs" --batches=/dev/null \
+      --sweep='metadata=none,full;steps=40;warmup=8' --quiet_wait=0 \
+      --stable_within=0 --on_error=fail "$@" >"$work/rows.jsonl"
+    speed_ups native library settings <"$work/rows.jsonl"
+    for metric in of_limit rss_peak_bytes mixture.memory_bound_bytes; do
+      tool aggregate --metric="$metric" --by=library,settings "$work/rows.jsonl"
+    done
+    ;;
+  remote)
+    build //tools/pipeline //tools/aggregate //lib/loader/worker:worker_native
+    rows() {
+      tool pipeline --config=configs/native/rgb_pipeline_cpu.textproto \
+        --num_items=256 --batch_size=32 --num_runs="$runs" \
+        --transforms=HorizontalFlip --noequivalence --noworker_efficiency \
+        --noconnection_efficiency "$@" >>"$work/rows.jsonl"
+    }
+    if [[ -z "${ENDPOINT:-}" ]]; then
+      mkdir "$work/far"
+      build //lib/media:write_synthetic
+      "$bin/lib/media/write_synthetic" --folder="$work/far/items" --n=256
+      tool pipeline --make_shards="$work/far/shards" --dataset="$work/far/items"
+      "$(python_of dev/locks/storage.lock)" -B lib/storage/testing/serve.py \
+        faulty "$work/far" --delay_ms="${DELAY_MS:-20}" -- \
+        env FAR="$work/far" "$0" remote "$@"
+      exit
+    fi
+    store=(--anonymous "--endpoint=$ENDPOINT" "$@")
+    rows --dataset=s3://public/items "${store[@]}" --sweep=connections=1,8,16
+    rows --dataset=s3://public/shards "${store[@]}" --connections=8
+    rows --dataset=s3://public/items "${store[@]}" --cache_dir="$work/cache"
+    rows --dataset="$FAR/items"
+    tool aggregate --by=dataset,storage.connections,storage.cache_hit_rate \
+      "$work/rows.jsonl"
+    ;;
+  nginx)
+    if [[ -z "${ENDPOINT:-}" ]]; then
+      build //lib/storage:store_cat //tools/duel
+      mkdir "$work/root"
+      head -c 1G /dev/urandom >"$work/root/big.bin"
+      "$(python_of dev/locks/storage.lock)" -B lib/storage/testing/serve.py \
+        nginx "$work/root" -- "$0" nginx "$@"
+      exit
+    fi
+    seq 0 8388608 1073741823 | awk -v url="$ENDPOINT/big.bin" '
+      { printf "%surl = \"%s\"\nrange = \"%d-%d\"\noutput = \"/dev/null\"\nfail\n",
+          NR > 1 ? "next\n" : "", url, $1, $1 + 8388607 }' >"$work/curl.config"
+    duels --a="curl --parallel --parallel-immediate --parallel-max 8 \
+      --no-progress-meter --config $work/curl.config" \
+      --b="$bin/lib/storage/store_cat --stream --connections=8 \
+      --range_bytes=8388608 $ENDPOINT/big.bin" "$@"
+    ;;
+  stage)
+    build //tools/stage_dataset //tools/duel
+    mkdir "$work/photos" "$work/empty"
+    head -c 2000000000 /dev/urandom | split -a 5 -b 110K - "$work/photos/"
+    tar -cf "$work/photos.tar" -C "$work" photos
+    seq -f "$work/empty/%06.0f" 1000000 | xargs touch
+    tar -cf "$work/empty.tar" -C "$work" empty
+    rm -r "$work/photos" "$work/empty"
+    stage="$bin/tools/stage_dataset/stage_dataset --source={tar} --dest={dest}"
+    disk="$(mktemp -d "${DISK:-/tmp}/feedrate_bench.XXXXXX")"
+    trap 'rm -rf "$work" "$disk"' EXIT
+    for dest in "$work/out" "$disk/out"; do
+      duels --parameter=tar="$work/photos.tar,$work/empty.tar" \
+        --parameter=dest="$dest" --prepare="rm -rf $dest; mkdir $dest" \
+        --a="tar -xf {tar} -C {dest}" --b="$stage --no-sync" \
+        --b="$stage --no-sync --sha256=compute" "$@"
+    done
+    duels --prepare="rm -rf $disk/out; mkdir $disk/out" \
+      --parameter=tar="$work/photos.tar" --parameter=dest="$disk/out" \
+      --a="tar -xf {tar} -C {dest} && sync -f {dest}" --b="$stage" "$@"
+    ;;
+  plan)
+    build //tools/plan //tools/duel
+    configs="$(printf '%s,' configs/paper/*.textproto configs/native/*.textproto)"
+    duels --parameter=config="${configs%,}" --a='/usr/bin/python3 -c pass' \
+      --b="$bin/tools/plan/plan --config={config}" "$@"
+    ;;
+  aggregate)
+    build //tools/aggregate //tools/duel
+    python3 tools/aggregate/bench_peers.py rows "$work/rows.jsonl"
+    peers="$(python_of dev/locks/bench_aggregate.lock) tools/aggregate/bench_peers.py"
+    duels --time=rows --a="$peers aggregate $work/rows.jsonl" \
+      --b="$peers duckdb $work/rows.jsonl" --b="$peers polars $work/rows.jsonl" "$@"
+    ;;
+  micro)
+    build //tools/micro //tools/micro:loop_benchmark \
+      //lib/adapters/opencv:worker_opencv
+    "$bin/tools/micro/loop_benchmark"
+    time tool micro --config=configs/demo.textproto --libraries=opencv \
+      --transforms=Invert --num_items=20 --output="$work/first.jsonl"
+    tool micro --config=configs/paper/gcp_c4_rgb_micro_cpu.textproto \
+      --dataset=synthetic:rgb --num_items=20 --num_runs=1 --profile_harness \
+      --output="$work/rows.jsonl" "$@"
+    ;;
+  duel)
+    build //tools/duel //tools/compare_baseline //tools/duel/testing:row_program
+    for command in "$bin/tools/duel/testing/row_program --work_us=2000 --names=one" \
+      "sh -c 'i=0; while [ \$i -lt 60000 ]; do i=\$((i+1)); done'"; do
+      tool compare_baseline --calibrate --command="$command" --duels="$runs" \
+        --slowdowns=3,5 --baselines="$work" "$@"
+    done
+    ;;
+  noise)
+    build //tools/micro //tools/compare_baseline //lib/adapters/opencv:worker_opencv
+    cd "$bin"
+    TEST_TMPDIR="$work" REPEATS="${REPEATS:-200}" SLOW="${SLOW:-50}" JOBS=5 \
+      RUNS=5 EXECUTIONS=7 "$REPO_ROOT/tools/compare_baseline/noise_test.sh"
+    ;;
+  *) die "no bench $what; call dev/bench.sh for the list" ;;
+esac
