@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs what feedrate needs and this machine lacks, and nothing else.
 #
-#   dev/setup.sh [build] [dev] [full] [slurm] [fixtures] [cross-ARCH]
+#   dev/setup.sh [build] [dev] [full] [slurm] [cross-ARCH]
 #                                        groups of dev/packages.txt;
 #                                        build and dev if none is named
 #   dev/setup.sh --versions              compare with the tested versions
@@ -42,7 +42,7 @@ untested_versions() {
        NR == FNR { have[$1] = upstream($2); next }
        ($1 in have) && have[$1] != $2 {
          printf "%s: installed %s, tested %s\n", $1, have[$1], $2
-       }' <(installed_packages) <(packages_of build dev full slurm fixtures \
+       }' <(installed_packages) <(packages_of build dev full slurm \
     "cross-$HOSTTYPE")
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the real program and compares what it prints with testdata/*.golden.*.
+# Runs the real program and compares what it prints with testdata/goldens.cases.
 # With UPDATE=1, outside of Bazel, it writes the goldens instead.
 set -uo pipefail
 # shellcheck source=tools/testing/checks.sh
@@ -11,15 +11,19 @@ readonly ROWS="$DATA/rows.jsonl"
 export FEEDRATE_CONFIGS=configs
 tmp="${TEST_TMPDIR:-$(mktemp -d)}"
 
-# golden NAME ARGS...: standard output is the golden, the exit code 0.
+# golden NAME ARGS...: standard output is the golden, which stays in $tmp/NAME;
+# the exit code is 0.
 golden() {
-  local file="$DATA/$1"
+  local name="$1"
   shift
   "$TOOL" "$@" >"$tmp/out" 2>"$tmp/err" || fail "aggregate $*: exit code $?"
   if [[ -n "${UPDATE:-}" ]]; then
-    cp "$tmp/out" "$file"
+    { echo "=== $name" && cat "$tmp/out"; } >>"$tmp/goldens.cases"
+    cp "$tmp/out" "$tmp/$name"
   else
-    diff -u "$file" "$tmp/out" || fail "aggregate $* (see the difference above)"
+    awk -v name="$name" '/^=== / { is_it = $2 == name; next } is_it' \
+      "$DATA/goldens.cases" >"$tmp/$name"
+    diff -u "$tmp/$name" "$tmp/out" || fail "aggregate $* (see the difference above)"
   fi
 }
 
@@ -70,14 +74,15 @@ golden imports.golden.txt --by=transform,settings --metric=p50_s \
   "$IMPORTS/google_benchmark.json"
 "$TOOL" --by=transform,settings --metric=p50_s <"$IMPORTS/google_benchmark.json" \
   >"$tmp/stdin" 2>/dev/null
-cmp "$DATA/imports.golden.txt" "$tmp/stdin" || fail "results from a file as input"
+cmp "$tmp/imports.golden.txt" "$tmp/stdin" || fail "results from a file as input"
 # shellcheck disable=SC2002  # A pipe is what is tried.
 cat "$IMPORTS/google_benchmark.json" |
   "$TOOL" --by=transform,settings --metric=p50_s >"$tmp/pipe" 2>/dev/null
-cmp "$DATA/imports.golden.txt" "$tmp/pipe" || fail "results from a pipe"
+cmp "$tmp/imports.golden.txt" "$tmp/pipe" || fail "results from a pipe"
 golden criterion.golden.txt --by=transform,library,settings "$IMPORTS/criterion"
 golden go.golden.csv --by=transform,settings --metric=counters.B_per_op \
   --format=csv "$IMPORTS/go.txt"
+[[ -z "${UPDATE:-}" ]] || cp "$tmp/goldens.cases" "$DATA/goldens.cases"
 
 # The torn last line is named, and nothing else is.
 "$TOOL" $by "$ROWS" 2>&1 >/dev/null |
