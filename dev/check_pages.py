@@ -32,7 +32,8 @@ FOREIGN_FILES = re.compile(
 # Names of other projects, and endings of names.
 FOREIGN_WORDS = {
     *("COND", "MaxJobCount", "__libc_start_main", "_FULL_URI", "_TOKEN_FILE"),
-    *("arc4random_buf", "balance_weights", "constraint", "credential_process"),
+    *("arc4random_buf", "balance_weights", "benchmark_json", "constraint"),
+    *("credential_process",),
     *("ddp_drop_last_distributed_round", "exclusive", "gpus_per_task"),
     *("https_proxy", "libsvtav1", "max_resolution", "peakmem_"),
     *("source_profile", "streaming_split", "submit", "thing_fuzz_test"),
