@@ -68,7 +68,8 @@ inline size_t Utf8Length(absl::string_view text) {
 // For terminals and logs. Shows such characters as escapes like in C: `\n`,
 // `\x1b`, `\u009b`. Applying it twice changes nothing.
 std::string PrintableText(absl::string_view text);
-// The same for each line of a text of ours that contains foreign text.
+// Applies PrintableText to each line and keeps the line breaks. For our own
+// messages of several lines that quote foreign text.
 std::string PrintableLines(absl::string_view text);
 
 // For Markdown, also in a cell of a table: nothing is markup, a link, a mention

@@ -242,7 +242,8 @@ TEST_F(FactsTest, PaperConfigsUsePublicLibrariesAndKnownMachines) {
   }
 }
 
-// What a member means is known, or why it is not, for each of its libraries.
+// Every member of a set has a reference, and for each of its libraries either
+// matched parameters or a reason why there are none.
 TEST_F(FactsTest, MembersHaveAReference) {
   for (absl::string_view scenario : {"image-rgb", "image-9ch"}) {
     int matched_twice = 0;

@@ -73,10 +73,9 @@ class Table {
 
   bool empty() const { return rows_.empty(); }
 
-  // Puts two spaces between columns and a line under the header. No trailing
-  // spaces. Only `color` shows which cells are best. Where the table would be
-  // wider than kMaxColumns, texts on the left go on in further lines, broken at
-  // spaces.
+  // Columns are two spaces apart, with a line under the header and without
+  // trailing spaces. The best cells are marked only with `color`. A table wider
+  // than kMaxColumns wraps its left-aligned texts at spaces.
   std::string ToText(bool color = false) const;
   // The same as a Markdown table, without the lines of AddRule. kMarkdown: the
   // cells are Markdown of ours, such as code and links.

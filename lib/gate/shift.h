@@ -45,15 +45,17 @@ struct Shift {
   int executions = 0;
   // A smaller shift may be one between executions that nothing shows.
   double unseen = 0;
-  // How the runs of the sides lie. The test of the means assumes one level per
-  // side; a machine that jumps between two can pass it by chance.
+  // How far the runs of the two sides overlap. The test of means assumes that a
+  // side has one level; a machine that jumps between two levels can pass it by
+  // chance. Pairs are all combinations of a run of one side and a run of the
+  // other; a pair contradicts the means if its order is the opposite of theirs.
   enum class Order {
-    // Compare each run of one side with each of the other: at most 2% of the
-    // pairs are ordered unlike the means.
+    // At most 2% of the pairs contradict the means.
     kApart,
-    // There are more such pairs, but fewer than chance gives if both sides have
-    // the same level, by the rank test of Mann and Whitney.
+    // More do, but fewer than chance explains if both sides have the same level
+    // (rank test of Mann and Whitney).
     kUnlikely,
+    // As many as chance explains.
     kMixed,
   };
   Order order = Order::kApart;

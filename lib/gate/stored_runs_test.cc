@@ -304,7 +304,7 @@ TEST(SuiteNoiseTest, AMachineThatChangedItsSpeedIsNoise) {
   single.df = 0;
   single.single_runs = true;
   EXPECT_EQ(scattered.Moderate("throughput", single).df, 3);
-  // All jobs slowed alike is no scatter.
+  // A slowdown that all jobs share does not count as scatter.
   EXPECT_NEAR(slowed.Moderate("throughput", Made(-0.1, 0.001)).error, 0.001,
               1e-9);
 }

@@ -33,7 +33,7 @@ struct Cell {
   absl::optional<std::string> unsupported_reason;
 };
 
-// A cell that makes none.
+// A cell that is left out of the plan: no job is made for it.
 struct ExcludedCell {
   std::string library;
   std::string transform;

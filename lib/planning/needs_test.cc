@@ -90,7 +90,8 @@ TEST_F(NeedsTest, MicroHasOneProcessAndOneGpu) {
   Job job = JobOf("image-rgb", "micro", "albumentationsx");
   EXPECT_EQ(Of(job).cpus, 2);
   EXPECT_EQ(Of(job).gpus, 0);
-  // As decoded is how it wants them.
+  // AlbumentationsX takes images as they are decoded: no second copy is
+  // counted.
   EXPECT_EQ(Of(job).memory_bytes(), 9 * kGb);
   job.set_hardware_class("gpu");
   EXPECT_EQ(Of(job).gpus, 1);

@@ -29,7 +29,7 @@ absl::Status SetAxis(absl::string_view axis, const std::string& value,
 
 // The part of a run config that mode `mixture` has of its own.
 
-// Batches from which on a row is no mere indication.
+// A row of fewer batches is labeled `indicative`.
 inline constexpr int kMixtureSteps = 160;
 inline constexpr int kMixtureWarmup = 8;
 

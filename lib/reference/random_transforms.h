@@ -15,8 +15,9 @@ namespace feedrate {
 struct DrawCheck {
   // Whether the transform can draw it; for noise, whether it is likely to.
   bool possible = false;
-  // Whether the definition allows every value exactly. Never true for noise,
-  // which is only likely.
+  // Whether every pixel has a value that the definition can produce. Always
+  // false for noise, which can produce any value: there, `possible` means that
+  // the output is likely enough.
   bool exact = false;
   // A readable text: what does not fit. Empty when possible.
   std::string problem;

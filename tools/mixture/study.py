@@ -6,9 +6,10 @@
 A study is a config under configs/mixture/studies: one axis, its values compared
 with the first of them. Without a name, all of them run. In every round each
 setting runs once, in a new random order, so that slow drift in machine speed
-affects all settings equally; a single run of each can show a difference that is not there. Takeaways are ratios
-of samples per second within rounds: the Hodges-Lehmann estimate and the exact
-interval of signed ranks, at least 95% sure, which takes at least six rounds.
+affects all settings equally; a single run of each can show a difference that is
+not there. Takeaways are ratios of samples per second within rounds: the
+Hodges-Lehmann estimate and the exact interval of signed ranks, at least 95%
+sure, which takes at least six rounds.
 
 Rows and batches go to DIR, takeaways to standard output and DIR/takeaways.txt,
 the best settings to DIR/best.jsonl: each a JSON object of its settings, the

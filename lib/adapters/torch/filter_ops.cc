@@ -269,7 +269,8 @@ TorchOp SelectIndexes(Params* params) {
   };
 }
 
-// The same for each image, so only for dims counted from the last.
+// SelectIndexes for a batch. Only negative dims: counted from the last, they
+// mean the same with a batch dimension in front.
 TorchOp SelectIndexesBatch(Params* params) {
   return params->Integer("dim") < 0 ? SelectIndexes(params) : nullptr;
 }

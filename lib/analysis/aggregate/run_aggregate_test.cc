@@ -339,7 +339,7 @@ TEST(ImportAlbumentationsTest, WhatWasNotMeasuredKeepsItsReason) {
   EXPECT_EQ(rows[9].status(), "failed");
 }
 
-// What result files before scenarios have.
+// A result file of the public benchmark from before it had scenarios.
 constexpr char kOldFile[] = R"({
   "metadata": {"system_info": {"processor": "arm"},
                "benchmark_params": {"num_images": 2000%s}},

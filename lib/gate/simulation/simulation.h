@@ -92,7 +92,7 @@ enum class MetricKind {
 inline constexpr int kMetricKinds = 4;
 
 struct SimulatedMetrics {
-  // The first so many kinds.
+  // How many kinds of metrics are judged, in the order of the enum.
   int metrics = 2;
   // How much more memory B needs, in percent, in every job.
   double memory_percent = 0;

@@ -51,8 +51,9 @@ struct RuleJob {
   bool one_execution = false;
   // How the memory differed, in words. Empty if the job hardly noticed.
   std::string memory;
-  // If true, a breach that nothing is known about the chance of is not trusted:
-  // one number of another harness on each side.
+  // If true, a change beyond the tolerance is `cannot_tell` unless runs show
+  // how much the metric scatters. Set when each side is a single number of
+  // another harness.
   bool needs_spread = false;
   // What the reason adds about the evidence. Empty if it is the usual one.
   std::string evidence;

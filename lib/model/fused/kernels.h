@@ -89,8 +89,8 @@ struct NormBackward {
   float* partial = nullptr;
   int64_t rows = 0;
   int64_t width = 0;
-  // `dresidual` has only every so many rows of dx, from the first on; the
-  // others are zero.
+  // `dresidual` holds rows 0, stride, 2 * stride, ... of dx. The other rows of
+  // dx get no residual gradient.
   int64_t stride = 1;
   bool accumulate = false;
 };

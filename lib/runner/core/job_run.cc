@@ -403,7 +403,8 @@ absl::Status RunGroups(const RunContext& context,
   }
   const std::optional<int64_t> available = ReadAvailableMemory(Root());
   const int64_t gpu_available = context.identity.gpu_memory_bytes;
-  // What processes need is known roughly, so many of them get less of it.
+  // Memory needs are estimates. Several jobs at once may plan with half of the
+  // available memory, so that a wrong estimate does not exhaust it.
   const int64_t share = jobs.size() > 1 ? 2 : 1;
   const bool fit =
       (!available.has_value() || FitInMemory(memory, *available / share)) &&

@@ -110,8 +110,9 @@ void SetSamples(absl::Span<const double> samples, Row* row) {
 
 // How often a limit that a row exceeds is measured again.
 constexpr int kLimitTries = 3;
-// A row that exceeds all of them by less shows itself what the machine can do.
-// By more, the limit is of other work.
+// A row that exceeds the limit by at most this factor is explained by noise,
+// and its own speed becomes the limit. A row that exceeds it by more did other
+// work than the limit measures: the limit stays, and `of_limit` is above 1.
 constexpr double kLimitNoise = 1.05;
 
 double LimitFor(double reached, const std::function<double()>& measure,

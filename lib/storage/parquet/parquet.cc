@@ -422,7 +422,8 @@ class ColumnReader {
     ASSIGN_OR_RETURN(const absl::string_view width, Take(1, &bytes));
     RETURN_IF_ERROR(
         ReadHybrid(bytes, static_cast<uint8_t>(width[0]), count, &numbers));
-    // Those that the type has none of are empty.
+    // A dictionary has values of one kind: the column's type decides which of
+    // these lists is filled.
     if (!dictionary_->numbers.empty()) {
       return LookUp(dictionary_->numbers, numbers, &text_bytes_,
                     &column_.numbers);

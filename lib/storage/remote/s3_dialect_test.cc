@@ -532,7 +532,7 @@ TEST(S3PartSumsTest, PartsFollowEachOther) {
   EXPECT_EQ(sums[1].offset, 5);
   EXPECT_EQ(sums[1].bytes, 7);
   EXPECT_EQ(sums[1].checksum, "");
-  // Of another version, they say nothing.
+  // Checksums of another version of the object are not used.
   EXPECT_EQ(*ParseS3PartSums("v-1", ListOfParts("", ""), &sums), 0);
   EXPECT_THAT(sums, IsEmpty());
 }

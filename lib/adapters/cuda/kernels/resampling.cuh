@@ -329,7 +329,8 @@ __device__ __forceinline__ void ForAntialiasedWith(const Resized& from,
   const int column = threadIdx.x - start * part.columns;
   const SumColumn<kQuads> own = SumColumnOf<kQuads>(from, part.left + column);
   const uint32_t next = every * from.stride;
-  // Of those that it reads: a group of four columns, and every nth row.
+  // What this thread reads: four neighboring columns (`quad`) of every
+  // row_step-th row, from first_row on.
   const int first_row = threadIdx.x / quads;
   const int quad = threadIdx.x - first_row * quads;
   const int row_step = threads / quads;
