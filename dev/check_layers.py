@@ -3,8 +3,9 @@
 
     check_layers.py                 asks `bazel query`
     check_layers.py RECORDED.xml    reads a recorded `bazel query --output=xml`
+    check_layers.py --write         writes the table of docs/design.md
 
-The allowed uses are in dev/layers.toml. Every dependency counts, including
+The allowed uses are in dev/layers.toml, which that table shows. Every dependency counts, including
 those of tests and those inside a select. For the libraries that a program
 links, only what reaches its binary counts. Exits 1 with one line per forbidden
 use.
@@ -165,7 +166,7 @@ def check(xml_text, layers):
         if kind == "lib" and name not in allowed:
             complaints.add(
                 f"lib/{name} is not in dev/layers.toml: add a line "
-                f'`{name} = ["what", "it", "uses"]` and a row in docs/design.md'
+                f'`{name} = ["what", "it", "uses"]`, and one to [holds]'
             )
             continue
         for used in target.uses:
@@ -175,6 +176,22 @@ def check(xml_text, layers):
     for way, reason in link_errors(targets, layers):
         complaints.add(f"{' -> '.join(way)}: {reason}")
     return sorted(complaints)
+
+
+def design_page(page, layers):
+    """The text of docs/design.md with the table of dev/layers.toml."""
+    if layers["areas"].keys() != layers["holds"].keys():
+        different = layers["areas"].keys() ^ layers["holds"].keys()
+        raise SystemExit(
+            f"dev/layers.toml: [areas] and [holds] differ: {different}"
+        )
+    rows = ["| area | holds | uses |", "|---|---|---|"]
+    for area, uses in layers["areas"].items():
+        cells = (area, layers["holds"][area], ", ".join(uses))
+        rows.append(f"| {' | '.join(cells)} |".replace("|  |", "| |"))
+    start = page.index(rows[0])
+    end = page.index("\n\n", start)
+    return page[:start] + "\n".join(rows) + page[end:]
 
 
 def query():
@@ -190,10 +207,20 @@ def query():
 
 def main(argv):
     if len(argv) > 2:
-        sys.exit("usage: check_layers.py [RECORDED.xml]")
+        sys.exit("usage: check_layers.py [RECORDED.xml | --write]")
     layers = tomllib.loads((ROOT / "dev/layers.toml").read_text())
+    design = ROOT / "docs/design.md"
+    page = design_page(design.read_text(), layers)
+    if argv[1:] == ["--write"]:
+        design.write_text(page)
+        return
     text = pathlib.Path(argv[1]).read_bytes() if len(argv) == 2 else query()
     complaints = check(text, layers)
+    if page != design.read_text():
+        complaints.append(
+            "docs/design.md: its table of areas is not that of "
+            "dev/layers.toml; run dev/check_layers.py --write"
+        )
     for complaint in complaints:
         print(complaint, file=sys.stderr)
     sys.exit(1 if complaints else 0)

@@ -34,6 +34,13 @@ class CheckLayersTest(unittest.TestCase):
     def test_recorded_query_is_clean(self):
         self.expect(RECORDED)
 
+    def test_design_shows_the_layers(self):
+        page = (DEV.parent / "docs/design.md").read_text()
+        self.assertEqual(check_layers.design_page(page, LAYERS), page)
+        stale = page.replace("| hash, tar, url |", "| hash, tar |")
+        self.assertNotEqual(stale, page)
+        self.assertEqual(check_layers.design_page(stale, LAYERS), page)
+
     def test_allowed_use_is_clean(self):
         self.expect(with_use("//lib/config:config_proto", "//lib/base:files"))
 
