@@ -42,6 +42,8 @@ SOURCE = r"h|cc|cuh|cu|py|sh|proto|bzl|toml|textproto"
 PATH = re.compile(r"(?<![\w/])[\w.{}*,+$-]+(?:/[\w.{}*,+$-]+)*/?")
 FLAG = re.compile(r"(?<![\w-])--([a-zA-Z][\w-]*)")
 DEFINE = re.compile(r"DEFINE_(\w+)\(\s*(\w+),")
+# A line of the table in lib/config/overrides.cc.
+OVERRIDE = re.compile(r'\{"(\w+)", "[\w.]+", FlagType::')
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 # What gflags, glog and lib/base/tool give to every program.
 COMMON_FLAGS = {"help", "version", "completion", "v", "logtostderr"}
@@ -160,7 +162,7 @@ def plain(flag):
 
 
 def flags_of(text):
-    flags = set()
+    flags = set(OVERRIDE.findall(text))
     for kind, name in DEFINE.findall(text):
         flags.add(name)
         if kind == "bool":

@@ -81,109 +81,44 @@ std::vector<std::string> Candidates(const std::string& config_path) {
   return folders;
 }
 
-// Sets one field and remembers the flag that did.
-template <typename T, typename Setter>
-void Lay(const absl::optional<T>& value, absl::string_view path,
-         absl::string_view flag, Places* places, Setter set) {
-  if (!value.has_value()) return;
-  set(*value);
-  places->Set(path, absl::StrCat("--", flag));
-}
-
-template <typename Repeated>
-void Replace(const std::vector<std::string>& values, Repeated* field) {
-  field->Clear();
-  for (const std::string& value : values) *field->Add() = value;
-}
-
-void LaySelection(const Overrides& o, Selection* s, Places* places) {
-  Lay(o.libraries, "selection.libraries", "libraries", places,
-      [&](const auto& v) { Replace(v, s->mutable_libraries()); });
-  Lay(o.transforms, "selection.transforms", "transforms", places,
-      [&](const auto& v) { Replace(v, s->mutable_transforms()); });
-  Lay(o.transform_set, "selection.transform_set", "transform_set", places,
-      [&](const auto& v) { s->set_transform_set(v); });
-  Lay(o.params_profile, "selection.params_profile", "params_profile", places,
-      [&](const auto& v) { s->set_params_profile(v); });
-  Lay(o.env_set, "selection.env_set", "env_set", places,
-      [&](const auto& v) { s->set_env_set(v); });
-  Lay(o.subjects, "selection.subjects", "subject", places,
-      [&](const auto& names) {
-        s->clear_subjects();
-        for (const std::string& name : names) s->add_subjects()->set_name(name);
-      });
-  Lay(o.python, "selection.python", "python", places,
-      [&](const auto& v) { s->set_python(v); });
-  Lay(o.reference, "selection.reference", "reference", places,
-      [&](const auto& v) { s->set_reference(v); });
-}
-
-void LayData(const Overrides& o, Data* d, Places* places) {
-  Lay(o.dataset, "data.dataset", "dataset", places, [&](const auto& v) {
-    d->set_dataset(v);
-    // The file's id and archive name the file's data, not this.
-    d->clear_id();
-    d->clear_archive();
-    d->clear_archive_bytes();
-  });
-  Lay(o.num_items, "data.num_items", "num_items", places,
-      [&](const auto& v) { d->set_num_items(v); });
-  Lay(o.sample_ratio, "data.sample_ratio", "sample_ratio", places,
-      [&](const auto& v) { d->set_sample_ratio(v); });
-}
-
-void LayExecution(const Overrides& o, Execution* e, Places* places) {
-  Lay(o.num_runs, "execution.num_runs", "num_runs", places,
-      [&](const auto& v) { e->set_num_runs(v); });
-  Lay(o.batch_size, "execution.batch_size", "batch_size", places,
-      [&](const auto& v) { e->set_batch_size(v); });
-  Lay(o.workers, "execution.workers", "workers", places,
-      [&](const auto& v) { e->set_workers(v); });
-  Lay(o.min_time, "execution.min_time", "min_time", places,
-      [&](const auto& v) { e->set_min_time(v); });
-  Lay(o.scope, "execution.scope", "scope", places,
-      [&](const auto& v) { e->set_scope(v); });
-  Lay(o.device, "execution.device", "device", places,
-      [&](const auto& v) { e->set_device(v); });
-  Lay(o.thread_policy, "execution.thread_policy", "thread_policy", places,
-      [&](const auto& v) { e->set_thread_policy(v); });
-  Lay(o.seed, "execution.seed", "seed", places,
-      [&](const auto& v) { e->set_seed(v); });
-}
-
-absl::Status LaySweep(const std::string& text, LoadedConfig* loaded) {
-  const auto axes = ParseSweep(text);
-  if (!axes.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--sweep: ", axes.status().message()));
-  }
+absl::Status SetSweep(const std::string& text, LoadedConfig* loaded) {
+  ASSIGN_OR_RETURN(const std::vector<SweepAxis> axes, ParseSweep(text));
   loaded->config.clear_sweep();
-  for (const SweepAxis& axis : *axes) *loaded->config.add_sweep() = axis;
-  loaded->places.Set("sweep", "--sweep");
-  for (size_t i = 0; i < axes->size(); ++i) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    *loaded->config.add_sweep() = axes[i];
     loaded->places.Set(absl::StrCat("sweep[", i, "]"), "--sweep");
   }
   return absl::OkStatus();
 }
 
+// Sets one field and remembers the flag that did.
+absl::Status SetOverride(const OverrideFlag& flag, const std::string& value,
+                         LoadedConfig* loaded) {
+  const absl::string_view path = flag.path;
+  loaded->places.Set(path, absl::StrCat("--", flag.name));
+  if (path == "sweep") return SetSweep(value, loaded);
+  if (path == "data.dataset") {
+    // The file's id and archive name the file's data, not this.
+    Data* const data = loaded->config.mutable_data();
+    data->clear_id();
+    data->clear_archive();
+    data->clear_archive_bytes();
+  }
+  return SetConfigField(flag, value, &loaded->config);
+}
+
 }  // namespace
 
 absl::Status ApplyOverrides(const Overrides& overrides, LoadedConfig* loaded) {
-  RunConfig& config = loaded->config;
-  Places* places = &loaded->places;
-  LaySelection(overrides, config.mutable_selection(), places);
-  LayData(overrides, config.mutable_data(), places);
-  LayExecution(overrides, config.mutable_execution(), places);
-  Lay(overrides.output, "output.path", "output", places,
-      [&](const auto& v) { config.mutable_output()->set_path(v); });
-  Lay(overrides.machine_type, "cloud.machine_type", "machine_type", places,
-      [&](const auto& v) { config.mutable_cloud()->set_machine_type(v); });
-  Lay(overrides.label, "label", "label", places,
-      [&](const auto& v) { config.set_label(v); });
-  Lay(overrides.note, "note", "note", places,
-      [&](const auto& v) { config.set_note(v); });
-  if (!overrides.sweep.has_value()) return absl::OkStatus();
-  return LaySweep(*overrides.sweep, loaded);
+  for (const OverrideFlag& flag : OverrideFlags()) {
+    if (!overrides.Has(flag.name)) continue;
+    const absl::Status set =
+        SetOverride(flag, overrides.ValueOr(flag.name, ""), loaded);
+    if (set.ok()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag.name, ": ", set.message()));
+  }
+  return absl::OkStatus();
 }
 
 std::string FindConfig(const std::string& path) {

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/tool/override_flags.h"
+#include "lib/config/overrides.h"
 #include "lib/config/places.h"
 #include "lib/config/run_config.pb.h"
 
@@ -36,7 +36,8 @@ std::string FindConfig(const std::string& path);
 absl::StatusOr<LoadedConfig> LoadConfig(const std::string& path,
                                         const Overrides& overrides);
 
-// Lays `overrides` over `loaded`. Fails only on a sweep that does not parse.
+// Lays `overrides` over `loaded`. The error names the flag whose value does not
+// parse.
 absl::Status ApplyOverrides(const Overrides& overrides, LoadedConfig* loaded);
 
 // The folder with matrix.textproto: `flag` when given, else

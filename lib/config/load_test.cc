@@ -53,9 +53,9 @@ TEST(LoadConfigTest, OverridesWinAndAreNamedInErrors) {
                                  "execution {\n  workers: 1\n  seed: 3\n}\n"
                                  "selection { libraries: \"x\" }");
   Overrides overrides;
-  overrides.workers = 8;
-  overrides.libraries = std::vector<std::string>{"a", "b"};
-  overrides.sweep = "prefetch=1,2";
+  overrides.Set("workers", "8");
+  overrides.Set("libraries", "a,b");
+  overrides.Set("sweep", "prefetch=1,2");
   const auto loaded = LoadConfig(path, overrides);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(loaded->config.execution().workers(), 8);
@@ -72,7 +72,7 @@ TEST(LoadConfigTest, AnotherDatasetDropsTheIdOfTheFile) {
       Write(Folder("b") + "/c.textproto",
             "data { id: \"val\" archive: \"val.tar\" archive_bytes: 1 }");
   Overrides overrides;
-  overrides.dataset = "other";
+  overrides.Set("dataset", "other");
   const auto loaded = LoadConfig(path, overrides);
   ASSERT_TRUE(loaded.ok());
   EXPECT_EQ(loaded->config.data().dataset(), "other");
@@ -83,7 +83,7 @@ TEST(LoadConfigTest, AnotherDatasetDropsTheIdOfTheFile) {
 TEST(LoadConfigTest, BadSweepIsSaid) {
   const std::string path = Write(Folder("c") + "/c.textproto", "version: 1");
   Overrides overrides;
-  overrides.sweep = "workers";
+  overrides.Set("sweep", "workers");
   EXPECT_THAT(std::string(LoadConfig(path, overrides).status().message()),
               HasSubstr("--sweep: \"workers\" is no axis"));
 }

@@ -8,8 +8,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/tool/override_flags.h"
 #include "lib/config/load.h"
+#include "lib/config/overrides.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/resolve.h"
 #include "lib/planning/testing.h"
@@ -355,7 +355,7 @@ TEST(PaperJobsTest, MainTablesAreNotExploratoryAndOthersAre) {
       EXPECT_THAT(job.labels(), Not(Contains("exploratory"))) << name;
     }
     Overrides overrides;
-    overrides.batch_size = 33;
+    overrides.Set("batch_size", "33");
     for (const Job& job : PlanFile(PaperConfig(name), overrides).jobs) {
       EXPECT_THAT(job.labels(), Contains("exploratory")) << name;
     }
@@ -364,7 +364,7 @@ TEST(PaperJobsTest, MainTablesAreNotExploratoryAndOthersAre) {
 
 TEST(PaperJobsTest, VideoOfAlbumentationsXRunsOnTheHostOfAGpuMachine) {
   Overrides overrides;
-  overrides.libraries = std::vector<std::string>{"albumentationsx"};
+  overrides.Set("libraries", "albumentationsx");
   const Planned planned =
       PlanFile(PaperConfig("prod_g2_video_micro_gpu"), overrides);
   ASSERT_TRUE(planned.status.ok()) << planned.status;
@@ -392,7 +392,7 @@ TEST(ForEachJobTest, UnsupportedJobsHaveAReasonAndCostNothing) {
 TEST(ForEachJobTest, IdsDoNotDependOnTheNumberOfRuns) {
   const std::string path = PaperConfig("prod_c4_9ch_micro_cpu");
   Overrides overrides;
-  overrides.num_runs = 5;
+  overrides.Set("num_runs", "5");
   const Planned one = PlanFile(path), five = PlanFile(path, overrides);
   EXPECT_EQ(IdsOf(one.jobs), IdsOf(five.jobs));
   EXPECT_THAT(five.jobs[0].run_indexes(), ElementsAre(0, 1, 2, 3, 4));
@@ -520,7 +520,7 @@ TEST(ForEachJobTest, MistakesComeBeforeTheFirstJob) {
 
 TEST(ForEachJobTest, WhatIsDoneIsNotPlannedAgain) {
   Overrides overrides;
-  overrides.num_runs = 3;
+  overrides.Set("num_runs", "3");
   LoadedConfig loaded = LoadText(kTwoTransforms);
   ASSERT_TRUE(ApplyOverrides(overrides, &loaded).ok());
   const Planned all = PlanLoaded(loaded);

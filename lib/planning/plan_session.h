@@ -8,10 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/base/tool/override_flags.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
 #include "lib/config/load.h"
+#include "lib/config/overrides.h"
 #include "lib/config/quota.pb.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/jobs.h"

@@ -15,6 +15,7 @@
 #include "lib/base/text.h"
 #include "lib/catalogue/check_catalogue.h"
 #include "lib/config/matrix.pb.h"
+#include "lib/config/overrides.h"
 #include "lib/config/places.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/transforms.pb.h"
@@ -127,7 +128,9 @@ absl::Status DescribeSubjects(const ResolveContext& context,
   const bool own = selection->mode() == "micro";
   for (int i = 0; i < selection->subjects_size(); ++i) {
     PythonSubject* const subject = selection->mutable_subjects(i);
-    if (!subject->transforms().empty()) continue;
+    if (!subject->transforms().empty() || IsTorchFile(subject->name())) {
+      continue;
+    }
     const std::string path = absl::StrCat("selection.subjects[", i, "]");
     if (context.describe == nullptr) {
       if (!context.scenario->has_transforms()) continue;
@@ -350,7 +353,7 @@ Places PlacesOfValue(const FieldChecker& check, const SweepAxis& axis,
                      const std::string& value_path) {
   Places places = check.places();
   const std::string origin = places.Of(value_path);
-  places.Set(FieldOfAxis(axis.name()),
+  places.Set(FindSweptFlag(axis.name())->path,
              absl::StartsWith(origin, "--")
                  ? absl::StrCat(origin, ": ", axis.name())
                  : origin);
@@ -366,7 +369,8 @@ absl::StatusOr<RunConfig> AtValue(const ResolveContext& context,
   RunConfig varied;
   *varied.mutable_data() = config.data();
   *varied.mutable_execution() = config.execution();
-  const absl::Status set = SetAxis(axis.name(), axis.values(index), &varied);
+  const absl::Status set =
+      SetConfigField(*FindSweptFlag(axis.name()), axis.values(index), &varied);
   if (!set.ok()) {
     return check.Error(value_path,
                        absl::StrCat(axis.name(), ": ", set.message()));
@@ -394,7 +398,7 @@ absl::Status CheckAxis(const ResolveContext& context, const SweepAxis& axis,
     if (value.empty()) {
       return check.Error(value_path, "is empty; write a value");
     }
-    if (FieldOfAxis(axis.name()).empty()) continue;
+    if (FindSweptFlag(axis.name()) == nullptr) continue;
     ASSIGN_OR_RETURN(const RunConfig varied,
                      AtValue(context, axis, i, value_path, config));
     // `1` and `01`, `cpu` and `none` would make the same jobs twice.
@@ -440,7 +444,10 @@ absl::Status ResolveExecution(const ResolveContext& context,
 
 absl::Status CheckSweep(const ResolveContext& context,
                         const RunConfig& config) {
-  std::vector<std::string> axes = FieldAxes();
+  std::vector<std::string> axes;
+  for (const OverrideFlag& flag : OverrideFlags()) {
+    if ((flag.uses & kSwept) != 0) axes.push_back(flag.name);
+  }
   axes.insert(axes.end(), context.mode->settings().begin(),
               context.mode->settings().end());
   for (int i = 0; i < config.sweep_size(); ++i) {

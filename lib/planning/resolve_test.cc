@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/tool/override_flags.h"
+#include "lib/config/overrides.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/testing.h"
 
@@ -325,22 +325,22 @@ TEST(ResolveTest, ErrorsOfFlagsNameTheFlag) {
         Resolve(loaded, CheckedInCatalogue()).status().message());
   };
   Overrides overrides;
-  overrides.batch_size = 0;
+  overrides.Set("batch_size", "0");
   EXPECT_EQ(error(kLoader, overrides),
             "--batch_size: 0 is not possible; use at least 1");
   overrides = {};
-  overrides.libraries = std::vector<std::string>{"kornai"};
+  overrides.Set("libraries", "kornai");
   EXPECT_EQ(error(kMicro, overrides),
             "--libraries: \"kornai\" is unknown; did you mean \"kornia\"?");
-  overrides.libraries = std::vector<std::string>{};
+  overrides.Set("libraries", "");
   EXPECT_EQ(error(kMicro, overrides),
             "--libraries: names none; leave it out for all");
   overrides = {};
-  overrides.transforms = std::vector<std::string>{};
+  overrides.Set("transforms", "");
   EXPECT_EQ(error(kMicro, overrides),
             "--transforms: names none; leave it out for all");
   overrides = {};
-  overrides.sweep = "workers=0,-1";
+  overrides.Set("sweep", "workers=0,-1");
   EXPECT_EQ(error(kLoader, overrides),
             "--sweep: workers: -1 is not possible; use at least 0");
 }

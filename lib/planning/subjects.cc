@@ -95,7 +95,8 @@ absl::Status NameSubjects(const FieldChecker& check, Selection* selection) {
     selection->add_subjects()->set_name(library);
   }
   for (size_t i = 0; i < names.size(); ++i) {
-    if (!IsSubjectName(names[i])) {
+    const bool is_file = selection->mode() == "train" && IsTorchFile(names[i]);
+    if (!is_file && !IsSubjectName(names[i])) {
       return check.Error(absl::StrCat("selection.subjects[", i, "]"),
                          absl::StrCat("\"", names[i],
                                       "\" is no subject; write MODULE:NAME, "

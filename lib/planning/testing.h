@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/base/tool/override_flags.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
+#include "lib/config/overrides.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/cells.h"
 #include "lib/planning/jobs.h"

@@ -1,5 +1,4 @@
-// The fields of a config that a sweep can vary, the settings of mixture jobs,
-// and the points of a sweep.
+// The settings of mixture jobs, and the points of a sweep.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +13,6 @@
 namespace feedrate {
 
 class FieldChecker;
-
-// Names of the axes that stand for a field, such as `workers`.
-std::vector<std::string> FieldAxes();
-
-// Path of the field behind the axis, such as `execution.workers`; "" when the
-// axis is a setting of the mode.
-std::string FieldOfAxis(absl::string_view axis);
-
-// Sets the field behind `axis`. Says what is wrong, without a place, when
-// `value` is not of the field's type. REQUIRES: FieldOfAxis(axis) is not "".
-absl::Status SetAxis(absl::string_view axis, const std::string& value,
-                     RunConfig* config);
 
 // The part of a run config that mode `mixture` has of its own.
 

@@ -15,8 +15,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
-#include "lib/base/tool/override_flags.h"
 #include "lib/base/tool/tool_main.h"
+#include "lib/config/override_flags.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/mixture_list.h"
 #include "lib/records/job.pb.h"
@@ -93,14 +93,14 @@ absl::Status CheckOverrides(const Overrides& overrides) {
     bool given;
     const char* instead;
   } unused[] = {
-      {"--workers", overrides.workers.has_value(),
+      {"--workers", overrides.Has("workers"),
        "--sweep='decode_parallelism=N' sets its threads"},
-      {"--num_items", overrides.num_items.has_value(), kBatches},
-      {"--min_time", overrides.min_time.has_value(), kBatches},
-      {"--sample_ratio", overrides.sample_ratio.has_value(),
+      {"--num_items", overrides.Has("num_items"), kBatches},
+      {"--min_time", overrides.Has("min_time"), kBatches},
+      {"--sample_ratio", overrides.Has("sample_ratio"),
        "weights say how much of each data set there is"},
-      {"--transform_set", overrides.transform_set.has_value(), kNoTransform},
-      {"--params_profile", overrides.params_profile.has_value(), kNoTransform},
+      {"--transform_set", overrides.Has("transform_set"), kNoTransform},
+      {"--params_profile", overrides.Has("params_profile"), kNoTransform},
   };
   for (const auto& one : unused) {
     if (!one.given) continue;
@@ -151,7 +151,7 @@ absl::StatusOr<ExitCode> ImportMixture() {
         absl::StrCat(path, ": ", entries.status().message()));
   }
   const Overrides overrides = OverridesFromFlags();
-  const std::string folder = overrides.dataset.value_or("");
+  const std::string folder = overrides.ValueOr("dataset", "");
   std::vector<DatasetEntry> kept;
   for (const DatasetEntry& entry : *entries) {
     if (folder.empty() || IsFolder(JoinPath(folder, entry.name))) {

@@ -18,9 +18,9 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
-#include "lib/base/tool/override_flags.h"
 #include "lib/base/tool/tool_main.h"
 #include "lib/catalogue/catalogue.h"
+#include "lib/config/override_flags.h"
 #include "lib/records/row.pb.h"
 #include "lib/runner/core/job_list.h"
 #include "lib/runner/core/run.h"
@@ -118,9 +118,9 @@ absl::Status AddContainers(JobSource* source) {
   for (const std::string& name : names) {
     RETURN_IF_ERROR(CheckChoice("--containers", name, ContainerNames()));
   }
-  absl::optional<std::string>& sweep = source->overrides.sweep;
-  sweep = absl::StrCat(sweep.has_value() ? *sweep + ";" : "", kContainerSetting,
-                       "=", absl::StrJoin(names, ","));
+  const std::string sweep = source->overrides.ValueOr("sweep", "");
+  source->overrides.Set("sweep", absl::StrCat(sweep, ";", kContainerSetting,
+                                              "=", absl::StrJoin(names, ",")));
   return absl::OkStatus();
 }
 
@@ -146,15 +146,15 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   // With a random crop per item there is nothing to compare.
   Overrides& overrides = options.source.overrides;
   if (options.verify && !options.source.config.empty() &&
-      !overrides.params_profile.has_value()) {
-    overrides.params_profile = "matched";
+      !overrides.Has("params_profile")) {
+    overrides.Set("params_profile", "matched");
   }
   return options;
 }
 
 absl::StatusOr<ExitCode> PackFromFlags() {
   ASSIGN_OR_RETURN(StoreSpec store, StoreSpecFromFlags());
-  store.url = OverridesFromFlags().dataset.value_or("");
+  store.url = OverridesFromFlags().ValueOr("dataset", "");
   if (store.url.empty()) {
     return absl::InvalidArgumentError(
         "--make_shards needs --dataset=WHERE, a folder or the address of a "

@@ -21,11 +21,11 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/tool/override_flags.h"
 #include "lib/base/tool/tool_main.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/config/matrix.pb.h"
+#include "lib/config/override_flags.h"
 #include "lib/config/text_proto.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/planning/emit/campaign.h"
@@ -304,10 +304,7 @@ PlanOptions OptionsFromFlags(const std::vector<std::string>& arguments) {
   inputs.set = FLAGS_set;
   inputs.overrides = OverridesFromFlags();
   // Here --output is where the plan goes; the config says where rows go.
-  inputs.overrides.output = absl::nullopt;
-  if (!FLAGS_machine_type.empty()) {
-    inputs.overrides.machine_type = FLAGS_machine_type;
-  }
+  inputs.overrides.Clear("output");
   inputs.existing = absl::StrSplit(FLAGS_existing, ',', absl::SkipEmpty());
   inputs.rows = absl::StrSplit(FLAGS_rows, ',', absl::SkipEmpty());
   inputs.machine_profile = FLAGS_machine_profile;
@@ -411,7 +408,7 @@ absl::StatusOr<ExitCode> RunFromFlags(
     return ExitCode::kDone;
   }
   const PlanOptions options = OptionsFromFlags(arguments);
-  const std::string output = OverridesFromFlags().output.value_or("-");
+  const std::string output = OverridesFromFlags().ValueOr("output", "-");
   RETURN_IF_ERROR(CheckPlanOptions(options));
   if (IsCampaign(options.emit) && !options.simulate) {
     RETURN_IF_ERROR(MakeCampaign(options, output));

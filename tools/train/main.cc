@@ -1,8 +1,8 @@
 // Times training steps of small transformers, per phase.
 //
 //   bazel run //tools/train -- --model=vit5_tiny
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -10,13 +10,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/types/optional.h"
+#include "absl/strings/strip.h"
 #include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
-#include "lib/base/tool/override_flags.h"
 #include "lib/base/tool/tool_main.h"
+#include "lib/config/override_flags.h"
 #include "lib/runner/data/store_data.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_run.h"
@@ -139,6 +139,8 @@ DEFINE_string(configs, "", "FOLDER: the configs folder; found automatically");
 namespace feedrate {
 namespace {
 
+constexpr char kFlagsFile[] = "tools/train/main.cc";
+
 ToolInfo Info() {
   ToolInfo info;
   info.name = "train";
@@ -172,72 +174,42 @@ ToolInfo Info() {
       "train --subject=my_pkg.model:build --batch-size=16",
       "train --subject=my_model.pt --batch-size=16",
   };
-  info.flag_files = {"tools/train/main.cc", kStoreFlagsFile,
-                     kOverrideFlagsFile};
+  info.flag_files = {kFlagsFile, kStoreFlagsFile, kOverrideFlagsFile};
   return info;
 }
 
-// Adds a setting of jobs that the flag determines.
-void Set(const std::string& name, const char* flag, const std::string& value,
-         TrainSource* source) {
-  source->settings[name] = value;
-  if (!gflags::GetCommandLineFlagInfoOrDie(flag).is_default) {
-    source->given.insert(name);
+// The settings of jobs whose flags were given.
+std::map<std::string, std::string> SettingsFromFlags() {
+  std::map<std::string, std::string> settings;
+  for (const std::string& name : TrainSettingNames()) {
+    gflags::CommandLineFlagInfo flag;
+    // A few settings have no flag, and --sample_ratio is of configs.
+    if (!gflags::GetCommandLineFlagInfo(FlagOfSetting(name).c_str(), &flag) ||
+        flag.is_default || !absl::EndsWith(flag.filename, kFlagsFile)) {
+      continue;
+    }
+    std::string value = flag.current_value;
+    double number = 0;
+    if (flag.type == "bool") value = value == "true" ? "1" : "0";
+    if (flag.type == "double" && absl::SimpleAtod(value, &number)) {
+      value = absl::StrCat(number);
+    }
+    settings[name] = value;
   }
-}
-
-std::string Truth(bool value) { return value ? "1" : "0"; }
-
-TrainSource SourceFromFlags() {
-  TrainSource source;
-  source.config = FLAGS_config;
-  source.jobs = FLAGS_jobs;
-  source.configs_folder = FLAGS_configs;
-  source.overrides = OverridesFromFlags();
-  const std::vector<std::pair<const char*, std::string>> settings = {
-      {"model", FLAGS_model},
-      {"precision", FLAGS_precision},
-      {"optimizer", FLAGS_optimizer},
-      {"learning_rate", absl::StrCat(FLAGS_learning_rate)},
-      {"weight_decay", absl::StrCat(FLAGS_weight_decay)},
-      {"clip_norm", absl::StrCat(FLAGS_clip_norm)},
-      {"prefetch", absl::StrCat(FLAGS_prefetch)},
-      {"augment", FLAGS_augment},
-      {"accumulation", absl::StrCat(FLAGS_accumulation)},
-      {"mixing", FLAGS_mixing},
-      {"optimizer_in_step", Truth(FLAGS_optimizer_in_step)},
-      {"engine", FLAGS_engine},
-      {"graphs", Truth(FLAGS_graphs)},
-      {"activation_checkpointing", Truth(FLAGS_activation_checkpointing)},
-      {"deterministic", Truth(FLAGS_deterministic)},
-      {"loader", FLAGS_loader},
-      {"mixture", FLAGS_mixture},
-      {"world_size", absl::StrCat(FLAGS_world_size)}};
-  for (const auto& [name, value] : settings) Set(name, name, value, &source);
-  Set("warmup", "warmup_steps", absl::StrCat(FLAGS_warmup_steps), &source);
-  Set("steps", "measured_steps", absl::StrCat(FLAGS_measured_steps), &source);
-  if (FLAGS_epochs != 0) {
-    Set("epochs", "epochs", absl::StrCat(FLAGS_epochs), &source);
-  }
-  if (FLAGS_threads != 0) {
-    Set("threads", "threads", absl::StrCat(FLAGS_threads), &source);
-  }
-  return source;
+  return settings;
 }
 
 // `--device=cuda:1` is device cuda and GPU 1: which of a machine's GPUs trains
 // is no part of a job.
 absl::Status TakeDeviceIndex(TrainRunOptions* options) {
-  absl::optional<std::string>& device = options->source.overrides.device;
-  constexpr absl::string_view kCuda = "cuda:";
-  if (!device.has_value() || !absl::StartsWith(*device, kCuda)) {
-    return absl::OkStatus();
-  }
-  if (!absl::SimpleAtoi(device->substr(kCuda.size()), &options->device_index)) {
+  const std::string device = options->source.overrides.ValueOr("device", "");
+  absl::string_view index = device;
+  if (!absl::ConsumePrefix(&index, "cuda:")) return absl::OkStatus();
+  if (!absl::SimpleAtoi(index, &options->device_index)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--device: \"", *device, "\" names no GPU; use cuda:0, cuda:1, ..."));
+        "--device: \"", device, "\" names no GPU; use cuda:0, cuda:1, ..."));
   }
-  device = "cuda";
+  options->source.overrides.Set("device", "cuda");
   return absl::OkStatus();
 }
 
@@ -247,7 +219,8 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
     RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"table", "jsonl"}));
   }
   options.run.format = FLAGS_format;
-  options.source = SourceFromFlags();
+  options.source = {FLAGS_config, FLAGS_jobs, FLAGS_configs,
+                    OverridesFromFlags(), SettingsFromFlags()};
   RETURN_IF_ERROR(TakeDeviceIndex(&options));
   options.timeout_given =
       !gflags::GetCommandLineFlagInfoOrDie("timeout").is_default;

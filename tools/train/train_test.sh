@@ -163,7 +163,7 @@ mkdir -p "$TEST_TMPDIR/packed"
 tar -C "$TEST_TMPDIR/far" -cf "$TEST_TMPDIR/packed/0.tar" c0
 refuses "--loader=dali: reads a folder of files, and $TEST_TMPDIR/packed is tar shards" \
   --scope=e2e --dataset="$TEST_TMPDIR/packed" --loader=dali
-refuses '--workers: "-1" is no whole number from 0 to 1024' \
+refuses '--workers: -1 is not possible; use at least 0' \
   --scope=e2e --dataset="$TEST_TMPDIR/images" --workers=-1
 refuses '--workers: "100000" is no whole number' \
   --scope=e2e --dataset="$TEST_TMPDIR/images" --workers=100000

@@ -17,11 +17,11 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/tool/override_flags.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
 #include "lib/config/coverage.pb.h"
 #include "lib/config/load.h"
+#include "lib/config/overrides.h"
 #include "lib/config/places.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
@@ -241,17 +241,17 @@ absl::Status CheckProfile(const CoverageProfile& profile,
 
 Overrides OverridesOf(const CoverageEntry& entry, int32_t num_runs) {
   Overrides overrides;
-  if (entry.has_scope()) overrides.scope = entry.scope();
+  if (entry.has_scope()) overrides.Set("scope", entry.scope());
   if (!entry.libraries().empty()) {
-    overrides.libraries.emplace(entry.libraries().begin(),
-                                entry.libraries().end());
+    overrides.Set("libraries", absl::StrJoin(entry.libraries(), ","));
   }
   if (!entry.transforms().empty()) {
-    overrides.transforms.emplace(entry.transforms().begin(),
-                                 entry.transforms().end());
+    overrides.Set("transforms", absl::StrJoin(entry.transforms(), ","));
   }
-  if (entry.has_num_runs()) overrides.num_runs = entry.num_runs();
-  if (num_runs > 0) overrides.num_runs = num_runs;
+  if (entry.has_num_runs()) {
+    overrides.Set("num_runs", absl::StrCat(entry.num_runs()));
+  }
+  if (num_runs > 0) overrides.Set("num_runs", absl::StrCat(num_runs));
   return overrides;
 }
 

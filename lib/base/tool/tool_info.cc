@@ -14,8 +14,6 @@
 namespace feedrate {
 namespace {
 
-constexpr char kSharedFile[] = "lib/base/tool/override_flags.cc";
-
 bool BelongsTo(const ToolInfo& info, const std::string& file) {
   return std::any_of(
       info.flag_files.begin(), info.flag_files.end(),
@@ -59,7 +57,7 @@ ShownFlag DescribeFlag(const gflags::CommandLineFlagInfo& flag) {
   }
   shown.choices = Choices(shown.description);
   shown.default_value = flag.default_value;
-  shown.shared = absl::EndsWith(flag.filename, kSharedFile);
+  shown.shared = absl::EndsWith(flag.filename, kOverrideFlagsFile);
   return shown;
 }
 

@@ -37,6 +37,10 @@ struct ToolInfo {
   std::vector<std::string> flag_files;
 };
 
+// Add this to ToolInfo::flag_files in a program that takes the flags that
+// override a config.
+inline constexpr char kOverrideFlagsFile[] = "lib/config/override_flags.cc";
+
 // A flag as shown in help and completions.
 struct ShownFlag {
   std::string name;

@@ -9,7 +9,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/tool/override_flags.h"
 
 DEFINE_string(what, "jobs", "WHAT: records or a summary {jobs|table}");
 DEFINE_string(plain, "", "no placeholder: text after a colon");
@@ -66,20 +65,6 @@ TEST(FlagsOfTest, OwnFlagsByNameAndNoOthers) {
 TEST(FlagsOfTest, AllHasThoseOfLibraries) {
   EXPECT_THAT(FlagsOf(Info({}), true),
               Contains(Field(&ShownFlag::name, "helpfull")));
-}
-
-TEST(FlagsOfTest, OverridesAreShared) {
-  // A program that takes the overrides calls this, which links the flags.
-  ASSERT_FALSE(OverridesFromFlags().batch_size.has_value());
-  const std::vector<ShownFlag> flags =
-      FlagsOf(Info({"tool_info_test.cc", kOverrideFlagsFile}), false);
-  EXPECT_THAT(flags, Contains(Field(&ShownFlag::name, "batch_size")));
-  const std::vector<std::string> own = OwnNames();
-  for (const ShownFlag& flag : flags) {
-    EXPECT_EQ(flag.shared,
-              std::find(own.begin(), own.end(), flag.name) == own.end())
-        << flag.name;
-  }
 }
 
 TEST(FlagsOfTest, PlaceholderAndChoicesComeFromTheDescription) {

@@ -15,7 +15,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/tool/override_flags.h"
 #include "lib/base/tool/writer_main.h"
 
 DEFINE_int32(test_runs, 1, "N: how often");
@@ -294,37 +293,6 @@ TEST_F(FlagParserTest, MissingValueIsAnError) {
   EXPECT_EQ(ErrorOf({"--completion"}),
             "--completion: a value is missing; use --completion=bash|zsh|fish");
   EXPECT_THAT(ErrorOf({"--no-test-dry=1"}), HasSubstr("takes no value"));
-}
-
-class OverrideFlagsTest : public ::testing::Test {
- private:
-  gflags::FlagSaver saver_;
-};
-
-TEST_F(OverrideFlagsTest, NothingGivenIsNothingSet) {
-  const Overrides set = OverridesFromFlags();
-  EXPECT_FALSE(set.num_items.has_value());
-  EXPECT_FALSE(set.libraries.has_value());
-  EXPECT_FALSE(set.output.has_value());
-}
-
-// Zero is the default of most flags, but giving it on the command line counts.
-TEST_F(OverrideFlagsTest, AZeroThatIsGivenCounts) {
-  ASSERT_TRUE(ParseFlags({"--workers=0", "--num-items=5"}).ok());
-  const Overrides set = OverridesFromFlags();
-  EXPECT_EQ(set.num_items, 5);
-  EXPECT_EQ(set.workers, 0);
-  EXPECT_FALSE(set.batch_size.has_value());
-}
-
-TEST_F(OverrideFlagsTest, ListsSplitAtCommas) {
-  ASSERT_TRUE(ParseFlags({"--libraries=kornia, pillow,"}).ok());
-  EXPECT_THAT(*OverridesFromFlags().libraries, ElementsAre("kornia", "pillow"));
-}
-
-TEST_F(OverrideFlagsTest, SubjectsAddUp) {
-  ASSERT_TRUE(ParseFlags({"--subject=a:b,c:d", "--subject=e:f"}).ok());
-  EXPECT_THAT(*OverridesFromFlags().subjects, ElementsAre("a:b", "c:d", "e:f"));
 }
 
 // Ends the process, because flags and logging can be initialized only once.

@@ -113,7 +113,7 @@ TEST_F(CampaignTest, SecretsOfAUrlAreRefused) {
   for (const char* const url :
        {"https://me:hunter2@h/x.tar",
         "https://h/x-{0..9}.tar?id=7&X-Amz-Signature=hunter2"}) {
-    inputs_.overrides.dataset = url;
+    inputs_.overrides.Set("dataset", url);
     Start({"configs/demo.textproto"});
     std::string summary;
     const absl::Status status =
@@ -125,7 +125,7 @@ TEST_F(CampaignTest, SecretsOfAUrlAreRefused) {
     EXPECT_EQ(message.find("hunter2"), std::string::npos) << message;
     EXPECT_FALSE(IsFolder(folder));
   }
-  inputs_.overrides.dataset = "https://h/x-{0..9}.tar?id=7";
+  inputs_.overrides.Set("dataset", "https://h/x-{0..9}.tar?id=7");
   Start({"configs/demo.textproto"});
   EXPECT_TRUE(session_->CheckNoSecrets().ok());
 }
@@ -156,7 +156,7 @@ TEST_F(CampaignTest, SamePlanHasTheSameId) {
   Start({"configs/demo.textproto"});
   const std::string id = ClusterCampaign(*session_, 600)->id;
   EXPECT_EQ(ClusterCampaign(*session_, 60)->id, id);
-  inputs_.overrides.num_runs = 2;
+  inputs_.overrides.Set("num_runs", "2");
   Start({"configs/demo.textproto"});
   EXPECT_NE(ClusterCampaign(*session_, 600)->id, id);
 }
@@ -211,8 +211,8 @@ TEST_F(CampaignTest, BatchScriptAsksForWhatTheJobsNeed) {
 }
 
 TEST_F(CampaignTest, TasksWithoutAnEndAreRefused) {
-  inputs_.overrides.num_items = int64_t{1} << 40;
-  inputs_.overrides.dataset = "/data/val";
+  inputs_.overrides.Set("num_items", "1099511627776");
+  inputs_.overrides.Set("dataset", "/data/val");
   Start({"configs/paper/prod_c4_rgb_dataloader_cpu.textproto"});
   const absl::Status status = ClusterCampaign(*session_, 600).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;

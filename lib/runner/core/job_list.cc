@@ -42,31 +42,6 @@ absl::StatusOr<std::vector<Job>> ReadJobFile(const std::string& path) {
   return jobs;
 }
 
-namespace {
-
-// The first override that cannot be applied to planned jobs, or empty.
-std::string LateOverride(const Overrides& o) {
-  if (o.num_items.has_value()) return "num_items";
-  if (o.num_runs.has_value()) return "num_runs";
-  if (o.device.has_value()) return "device";
-  if (o.workers.has_value()) return "workers";
-  if (o.batch_size.has_value()) return "batch_size";
-  if (o.libraries.has_value()) return "libraries";
-  if (o.transforms.has_value()) return "transforms";
-  if (o.transform_set.has_value()) return "transform_set";
-  if (o.scope.has_value()) return "scope";
-  if (o.min_time.has_value()) return "min_time";
-  if (o.thread_policy.has_value()) return "thread_policy";
-  if (o.params_profile.has_value()) return "params_profile";
-  if (o.env_set.has_value()) return "env_set";
-  if (o.sample_ratio.has_value()) return "sample_ratio";
-  if (o.sweep.has_value()) return "sweep";
-  if (o.seed.has_value()) return "seed";
-  return "";
-}
-
-}  // namespace
-
 absl::Status TooLate(absl::string_view flag) {
   return absl::InvalidArgumentError(
       absl::StrCat("--", flag,
@@ -75,14 +50,18 @@ absl::Status TooLate(absl::string_view flag) {
 }
 
 absl::Status CheckNothingIsLate(const Overrides& overrides) {
-  const std::string late = LateOverride(overrides);
-  return late.empty() ? absl::OkStatus() : TooLate(late);
+  for (const OverrideFlag& flag : OverrideFlags()) {
+    if ((flag.uses & (kAppliesLate | kAllowedLate)) == 0 &&
+        overrides.Has(flag.name)) {
+      return TooLate(flag.name);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckSubjectsNamed(const std::vector<Job>& jobs,
                                 const Overrides& overrides) {
-  const std::vector<std::string> named =
-      overrides.subjects.value_or(std::vector<std::string>());
+  const std::vector<std::string> named = overrides.ListOf("subject");
   for (const Job& job : jobs) {
     if (!IsSubject(job.library()) ||
         absl::c_linear_search(named, job.library())) {
@@ -106,7 +85,7 @@ absl::Status CheckConfigNamed(const Selection& selection,
                               const Overrides& flags) {
   const bool any_subject = absl::c_any_of(
       jobs, [](const Job& job) { return IsSubject(job.library()); });
-  if (any_subject && !selection.python().empty() && !flags.python.has_value()) {
+  if (any_subject && !selection.python().empty() && !flags.Has("python")) {
     return absl::InvalidArgumentError(
         absl::StrCat("the jobs were planned for the interpreter \"",
                      PrintableText(selection.python()),
@@ -115,7 +94,7 @@ absl::Status CheckConfigNamed(const Selection& selection,
   Job reference;
   reference.set_job_id(jobs[0].job_id());
   reference.set_library(selection.reference());
-  if (flags.reference.has_value()) return absl::OkStatus();
+  if (flags.Has("reference")) return absl::OkStatus();
   return CheckSubjectsNamed({reference}, flags);
 }
 
@@ -221,19 +200,13 @@ absl::StatusOr<JobList> ReadJobs(const JobSource& source) {
   return list;
 }
 
-void SetFlags(const Overrides& flags, RunConfig* config) {
-  if (flags.dataset.has_value()) {
-    config->mutable_data()->set_dataset(*flags.dataset);
+absl::Status SetFlags(const Overrides& flags, RunConfig* config) {
+  config->mutable_output()->set_path("-");
+  for (const OverrideFlag& flag : OverrideFlags()) {
+    if (!flags.Has(flag.name) || (flag.uses & kAppliesLate) == 0) continue;
+    RETURN_IF_ERROR(SetConfigField(flag, flags.ValueOr(flag.name, ""), config));
   }
-  if (flags.python.has_value()) {
-    config->mutable_selection()->set_python(*flags.python);
-  }
-  if (flags.reference.has_value()) {
-    config->mutable_selection()->set_reference(*flags.reference);
-  }
-  if (flags.label.has_value()) config->set_label(*flags.label);
-  if (flags.note.has_value()) config->set_note(*flags.note);
-  config->mutable_output()->set_path(flags.output.value_or("-"));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -243,8 +216,8 @@ absl::Status ReadConfigs(const Overrides& flags, JobList* list) {
   std::vector<std::unique_ptr<RunConfig>> configs;
   std::map<std::string, std::unique_ptr<MeasuredPart>> parts;
   for (Job& job : list->jobs) {
-    if (flags.label.has_value()) job.set_label(*flags.label);
-    if (flags.note.has_value()) job.set_note(*flags.note);
+    if (flags.Has("label")) job.set_label(flags.ValueOr("label", ""));
+    if (flags.Has("note")) job.set_note(flags.ValueOr("note", ""));
     std::unique_ptr<MeasuredPart>& part = parts[job.config()];
     if (part == nullptr) {
       configs.push_back(std::make_unique<RunConfig>());
@@ -256,7 +229,7 @@ absl::Status ReadConfigs(const Overrides& flags, JobList* list) {
       }
       if (job.has_label()) config->set_label(job.label());
       if (job.has_note()) config->set_note(job.note());
-      SetFlags(flags, config);
+      RETURN_IF_ERROR(SetFlags(flags, config));
       part = std::make_unique<MeasuredPart>(config);
     }
     part->Add(job);
@@ -320,7 +293,7 @@ absl::StatusOr<JobList> LoadJobList(const JobSource& given,
   // What a subject needs beside its name is in a config of its own. If jobs are
   // given, the flag says which code they may run.
   if (source.config.empty() && source.jobs == "-" && !source.jobs_given &&
-      source.overrides.subjects.has_value()) {
+      source.overrides.Has("subject")) {
     source.config = JoinPath(
         catalogue.configs_dir(),
         absl::StrCat(
@@ -345,8 +318,9 @@ absl::StatusOr<JobList> LoadJobList(const JobSource& given,
   const Overrides& flags = source.overrides;
   RETURN_IF_ERROR(ReadConfigs(flags, &list));
   RETURN_IF_ERROR(CheckConfigNamed(list.config.selection(), list.jobs, flags));
-  if (!flags.dataset.value_or("").empty()) {
-    ASSIGN_OR_RETURN(const std::string id, DatasetId(*flags.dataset));
+  const std::string dataset = flags.ValueOr("dataset", "");
+  if (!dataset.empty()) {
+    ASSIGN_OR_RETURN(const std::string id, DatasetId(dataset));
     for (const Job& job : list.jobs) {
       if (job.dataset() == id) continue;
       return absl::InvalidArgumentError(

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/tool/override_flags.h"
+#include "lib/config/overrides.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/jobs.h"
 #include "lib/records/job.pb.h"

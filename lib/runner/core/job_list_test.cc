@@ -62,7 +62,7 @@ class JobListTest : public testing::Test {
 
 TEST_F(JobListTest, PlansFromAConfig) {
   source_.config = "configs/demo.textproto";
-  source_.overrides.num_items = 5;
+  source_.overrides.Set("num_items", "5");
   const auto list = LoadJobList(source_, *catalogue_);
   ASSERT_TRUE(list.ok()) << list.status();
   EXPECT_GT(list->jobs.size(), 8);
@@ -92,8 +92,8 @@ TEST_F(JobListTest, AFileOfJobsRestrictsAConfig) {
 TEST_F(JobListTest, ReadsPlannedJobs) {
   source_.jobs = JobsFile(JobText("image-rgb", "micro") +
                           "{\"schema\":1,\"record\":\"env\"}\n");
-  source_.overrides.dataset = "/data/val";
-  source_.overrides.label = "x";
+  source_.overrides.Set("dataset", "/data/val");
+  source_.overrides.Set("label", "x");
   const auto list = LoadJobList(source_, *catalogue_);
   ASSERT_TRUE(list.ok()) << list.status();
   EXPECT_EQ(list->jobs.size(), 1);
@@ -125,7 +125,7 @@ TEST_F(JobListTest, JobsRunNoCodeThatOnlyTheyName) {
   EXPECT_THAT(problem_of([&](Job* job) { job->set_config(reference); }),
               HasSubstr("would import and run \"evil:flip\""));
 
-  source_.overrides.subjects = {"mine:flip", "evil:flip"};
+  source_.overrides.Set("subject", "mine:flip,evil:flip");
   EXPECT_EQ(problem_of(set_evil), "");
   EXPECT_EQ(problem_of([&](Job* job) { job->set_config(reference); }), "");
   const auto set_python = [&](Job* job) {
@@ -134,7 +134,7 @@ TEST_F(JobListTest, JobsRunNoCodeThatOnlyTheyName) {
   };
   EXPECT_THAT(problem_of(set_python), HasSubstr("\"/evil/python\"; name the "
                                                 "one to use with --python"));
-  source_.overrides.python = "python3";
+  source_.overrides.Set("python", "python3");
   EXPECT_EQ(problem_of(set_python), "");
 }
 
@@ -188,7 +188,7 @@ TEST_F(JobListTest, JobsOfEveryConfigCarryAllThatDecidesHowTheyAreMeasured) {
         catalogue_->FindMode(selection.mode(), scenario.media())->tool();
     source_.config = config;
     source_.jobs = "-";
-    source_.overrides.output = "-";
+    source_.overrides.Set("output", "-");
     const auto planned = LoadJobList(source_, *catalogue_);
     ASSERT_TRUE(planned.ok()) << planned.status();
     std::string text;
@@ -234,7 +234,7 @@ TEST_F(JobListTest, SettingsOfTheConfigTravelWithItsJobs) {
   EXPECT_EQ(read->config.selection().libraries_size(), 2);
   EXPECT_EQ(read->config.selection().transforms_size(), 1);
   // Flags go before the config that the jobs carry.
-  source_.overrides.label = "mine";
+  source_.overrides.Set("label", "mine");
   read = LoadJobList(source_, *catalogue_);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->config.label(), "mine");
@@ -245,13 +245,13 @@ TEST_F(JobListTest, JobsOfSeveralConfigsKeepAllOfThem) {
   std::string text;
   for (const char* dataset : {"synthetic:rgb,n=5", "synthetic:rgb,n=6"}) {
     source_.config = "configs/demo.textproto";
-    source_.overrides.dataset = dataset;
+    source_.overrides.Set("dataset", dataset);
     const auto planned = LoadJobList(source_, *catalogue_);
     ASSERT_TRUE(planned.ok()) << planned.status();
     AppendRecord(planned->jobs[0], &text);
   }
   source_.config.clear();
-  source_.overrides.dataset.reset();
+  source_.overrides.Clear("dataset");
   source_.jobs = JobsFile(text);
   const auto read = LoadJobList(source_, *catalogue_);
   ASSERT_TRUE(read.ok()) << read.status();
@@ -271,13 +271,13 @@ TEST_F(JobListTest, AJobForAnotherProgramNamesIt) {
 
 TEST_F(JobListTest, PlannedJobsAreNotChanged) {
   source_.jobs = JobsFile(JobText("image-rgb", "micro"));
-  source_.overrides.num_items = 5;
+  source_.overrides.Set("num_items", "5");
   EXPECT_THAT(Problem(), HasSubstr("--num_items changes a config"));
 }
 
 TEST_F(JobListTest, AnotherDataSetIsRefused) {
   source_.jobs = JobsFile(JobText("image-rgb", "micro"));
-  source_.overrides.dataset = "/data/train";
+  source_.overrides.Set("dataset", "/data/train");
   EXPECT_THAT(Problem(), HasSubstr("is for \"val\""));
 }
 

@@ -9,7 +9,7 @@
 #include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/tool/override_flags.h"
+#include "lib/config/override_flags.h"
 #include "lib/records/attempts.h"
 
 DEFINE_string(config, "", "FILE: run config to take the jobs from");

@@ -30,9 +30,9 @@ absl::Status ApplyAuditFlags(RunOptions* options, LoaderWorkOptions* loader) {
   JobSource& source = options->source;
   // Jobs name their data themselves.
   if (FLAGS_audit &&
-      (!source.config.empty() || source.overrides.subjects.has_value()) &&
-      !source.overrides.dataset.has_value()) {
-    source.overrides.dataset = "synthetic:ids";
+      (!source.config.empty() || source.overrides.Has("subject")) &&
+      !source.overrides.Has("dataset")) {
+    source.overrides.Set("dataset", "synthetic:ids");
   }
   return absl::OkStatus();
 }

@@ -163,6 +163,8 @@ absl::Status TrainChecks::CheckSubject(const Catalogue& catalogue,
     return absl::OkStatus();
   }
   if (IsTorchFile(job.library())) return CheckTorchFile(job.library());
+  // Planning has asked it.
+  if (options_.source.jobs.empty()) return absl::OkStatus();
   Selection selection;
   selection.set_mode(job.mode());
   selection.set_python(python_);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -10,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
@@ -18,21 +18,23 @@
 #include "lib/records/job_identity.h"
 
 namespace feedrate {
-namespace {
 
-// Parses the value of a setting, or says what is wrong with it.
-using Reader =
-    std::function<absl::Status(const std::string& name, const std::string&)>;
-
-// The flag of a setting.
-std::string FlagOf(const std::string& setting) {
+std::string FlagOfSetting(const std::string& setting) {
   if (setting == "warmup") return "warmup_steps";
   if (setting == "steps") return "measured_steps";
   return setting;
 }
 
+namespace {
+
+// Parses the value of a setting, or says what is wrong with it. The field may
+// be null: other programs read some settings.
+using Reader =
+    std::function<absl::Status(const std::string& name, const std::string&)>;
+
 // An engine of subjects.
 constexpr char kCompileEngine[] = "compile";
+constexpr char kDefaultModel[] = "vit5_tiny";
 constexpr char kBf16Library[] = "torch_compile_bf16";
 constexpr int64_t kLargest = int64_t{1} << 30;
 // More are a mistake on any machine.
@@ -44,7 +46,7 @@ absl::Status CheckWhole(const std::string& name, const std::string& value,
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("--", FlagOf(name), ": \"", value,
+      absl::StrCat("--", FlagOfSetting(name), ": \"", value,
                    "\" is no whole number from ", low, " to ", high));
 }
 
@@ -53,7 +55,7 @@ Reader Whole(int64_t low, T* field) {
   return [low, field](const std::string& name, const std::string& value) {
     int64_t number = 0;
     RETURN_IF_ERROR(CheckWhole(name, value, low, kLargest, &number));
-    *field = static_cast<T>(number);
+    if (field != nullptr) *field = static_cast<T>(number);
     return absl::OkStatus();
   };
 }
@@ -72,7 +74,7 @@ Reader WorldSize(T* field) {
 Reader OneOf(std::vector<std::string> choices, std::string* field) {
   return [choices, field](const std::string& name, const std::string& value) {
     RETURN_IF_ERROR(CheckChoice(absl::StrCat("--", name), value, choices));
-    *field = value;
+    if (field != nullptr) *field = value;
     return absl::OkStatus();
   };
 }
@@ -88,8 +90,10 @@ Reader Truth(bool* field) {
 // At most `high`, and above 0, or 0 if `may_be_zero`.
 Reader Number(double high, bool may_be_zero, double* field) {
   return [=](const std::string& name, const std::string& value) {
-    if (absl::SimpleAtod(value, field) && *field <= high &&
-        (*field > 0 || (may_be_zero && *field == 0))) {
+    double number = 0;
+    if (absl::SimpleAtod(value, &number) && number <= high &&
+        (number > 0 || (may_be_zero && number == 0))) {
+      if (field != nullptr) *field = number;
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError(
@@ -99,9 +103,6 @@ Reader Number(double high, bool may_be_zero, double* field) {
 }
 
 std::map<std::string, Reader> Readers(TrainSettings* s) {
-  static std::string ignored_text;
-  static int64_t ignored_number;
-  static double ignored_double;
   return {
       {"model",
        [s](const std::string&, const std::string& value) {
@@ -111,11 +112,11 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
        }},
       {"precision", OneOf({"fp32", "tf32", "bf16", "fp16"}, &s->precision)},
       {"optimizer", OneOf({"adamw", "lamb"}, &s->optimizer)},
-      {"mixing", OneOf({"mixup", "cutmix", "both"}, &ignored_text)},
-      {"learning_rate", Number(100, false, &ignored_double)},
+      {"mixing", OneOf({"mixup", "cutmix", "both"}, nullptr)},
+      {"learning_rate", Number(100, false, nullptr)},
       {"weight_decay", Number(100, true, &s->weight_decay)},
       {"clip_norm", Number(1e9, true, &s->clip_norm)},
-      {"prefetch", Whole(1, &ignored_number)},
+      {"prefetch", Whole<int64_t>(1, nullptr)},
       {"augment", OneOf({"flip", kThreeAugment}, &s->augment)},
       {"loader", OneOf({kNativeLoader, kGpuLoader, kMixtureLoader,
                         "torchvision", "dali", kGpuDali},
@@ -123,14 +124,14 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
       // Checked by the loader of mixtures.
       {"mixture",
        [](const std::string&, const std::string&) { return absl::OkStatus(); }},
-      {"sample_ratio", Number(1, false, &ignored_double)},
+      {"sample_ratio", Number(1, false, nullptr)},
       {"accumulation", Whole(1, &s->accumulation)},
       {"warmup", Whole(0, &s->warmup)},
       {"steps", Whole(1, &s->steps)},
-      {"epochs", Whole(1, &ignored_number)},
-      {"samples", Whole(1, &ignored_number)},
-      {"threads", Whole(1, &ignored_number)},
-      {"bucket_bytes", Whole(1, &ignored_number)},
+      {"epochs", Whole<int64_t>(1, nullptr)},
+      {"samples", Whole<int64_t>(1, nullptr)},
+      {"threads", Whole<int64_t>(1, nullptr)},
+      {"bucket_bytes", Whole<int64_t>(1, nullptr)},
       {"world_size", WorldSize(&s->world_size)},
       {"optimizer_in_step", Truth(&s->optimizer_in_step)},
       {"graphs", Truth(&s->graphs)},
@@ -299,7 +300,7 @@ absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
                              kMostWorkers, &number));
   TrainSettings settings;
   if (job.scope() == "e2e") settings.loader = kNativeLoader;
-  settings.model = *ModelNamed("vit5_tiny");
+  settings.model = *ModelNamed(kDefaultModel);
   const std::map<std::string, Reader> readers = Readers(&settings);
   settings.words = {absl::StrCat("batch_size=", job.batch_size()),
                     absl::StrCat("device=", job.device()),
@@ -345,6 +346,7 @@ const std::map<std::string, std::string>& Defaults() {
                                              {"augment", "flip"},
                                              {"clip_norm", "0"},
                                              {"engine", ""},
+                                             {"epochs", "0"},
                                              {"graphs", "0"},
                                              {"learning_rate", "0.001"},
                                              {"loader", ""},
@@ -354,51 +356,11 @@ const std::map<std::string, std::string>& Defaults() {
                                              {"optimizer_in_step", "1"},
                                              {"prefetch", "0"},
                                              {"steps", "100"},
+                                             {"threads", "0"},
                                              {"warmup", "200"},
                                              {"weight_decay", "0.05"},
-                                             {"sample_ratio", "1"},
                                              {"world_size", "1"}};
   return *defaults;
-}
-
-absl::Status SetAxis(const std::string& name, const std::string& value,
-                     Job* job) {
-  if (name == "device") {
-    job->set_device(value);
-  } else if (name == "batch_size" || name == "seed" || name == "workers") {
-    int64_t number = 0;
-    RETURN_IF_ERROR(CheckWhole(name, value, name == "seed" ? -kLargest : 0,
-                               kLargest, &number));
-    if (name == "seed") job->set_seed(number);
-    if (name == "batch_size") job->set_batch_size(number);
-    if (name == "workers") job->set_workers(number);
-  } else {
-    (*job->mutable_settings())[name] = value;
-  }
-  return absl::OkStatus();
-}
-
-// Every point of the sweep, the last axis fastest.
-absl::StatusOr<std::vector<Job>> Points(const Job& base,
-                                        const std::string& sweep) {
-  std::vector<Job> points = {base};
-  if (sweep.empty()) return points;
-  const absl::StatusOr<std::vector<SweepAxis>> axes = ParseSweep(sweep);
-  if (!axes.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--sweep: ", axes.status().message()));
-  }
-  for (const SweepAxis& axis : *axes) {
-    std::vector<Job> more;
-    for (const Job& point : points) {
-      for (const std::string& value : axis.values()) {
-        more.push_back(point);
-        RETURN_IF_ERROR(SetAxis(axis.name(), value, &more.back()));
-      }
-    }
-    points = std::move(more);
-  }
-  return points;
 }
 
 void DropDefaults(Job* job) {
@@ -416,9 +378,8 @@ absl::Status AddJob(Job job, std::set<std::string>* ids,
                     std::vector<Job>* jobs) {
   DropDefaults(&job);
   auto& named = *job.mutable_settings();
-  if (named.count("precision") > 0 && named["precision"].empty()) {
-    named["precision"] = DefaultPrecision(job);
-  }
+  named.insert({"model", kDefaultModel});
+  if (named["precision"].empty()) named["precision"] = DefaultPrecision(job);
   // A subject is its own model, and is trained in both ways unless one is
   // named, or it is a file.
   if (IsSubject(job.library())) {
@@ -446,51 +407,18 @@ absl::Status AddJob(Job job, std::set<std::string>* ids,
 
 }  // namespace
 
-absl::StatusOr<std::vector<Job>> MakeTrainJobs(const TrainRequest& request) {
-  Job base;
-  base.set_scenario("train");
-  base.set_mode("train");
-  base.set_scope(request.scope);
-  base.set_device(request.device);
-  base.set_batch_size(request.batch_size);
-  base.set_workers(request.workers);
-  base.set_thread_policy("default");
-  base.set_seed(request.seed);
-  base.set_hardware_class(request.device == "cuda" ? "gpu" : "cpu");
-  base.set_output("train.jsonl");
-  for (int i = 0; i < request.num_runs; ++i) base.add_run_indexes(i);
-  base.mutable_settings()->insert(request.settings.begin(),
-                                  request.settings.end());
-  ASSIGN_OR_RETURN(const std::vector<Job> points, Points(base, request.sweep));
-  std::vector<std::string> datasets = request.datasets;
-  if (datasets.empty()) datasets = {kSyntheticDataset};
+absl::StatusOr<std::vector<Job>> WithSettings(
+    std::vector<Job> planned,
+    const std::map<std::string, std::string>& settings) {
   std::vector<Job> jobs;
   std::set<std::string> ids;
-  for (const Job& point : points) {
-    for (const std::string& dataset : datasets) {
-      for (const std::string& library : request.libraries) {
-        Job job = point;
-        job.set_dataset(dataset);
-        job.set_library(library);
-        RETURN_IF_ERROR(AddJob(job, &ids, &jobs));
-      }
+  for (Job& job : planned) {
+    for (const auto& [name, value] : settings) {
+      (*job.mutable_settings())[name] = value;
     }
+    RETURN_IF_ERROR(AddJob(std::move(job), &ids, &jobs));
   }
   return jobs;
-}
-
-absl::StatusOr<std::vector<Job>> WithSettings(
-    const std::vector<Job>& jobs,
-    const std::map<std::string, std::string>& settings) {
-  std::vector<Job> result;
-  std::set<std::string> ids;
-  for (Job job : jobs) {
-    for (const auto& setting : settings) {
-      (*job.mutable_settings())[setting.first] = setting.second;
-    }
-    RETURN_IF_ERROR(AddJob(job, &ids, &result));
-  }
-  return result;
 }
 
 int DeviceCount(const std::string& device) {
@@ -517,45 +445,29 @@ absl::StatusOr<std::vector<Job>> ReadTrainJobs(const std::string& path) {
   return jobs;
 }
 
-absl::StatusOr<JobList> PlanTrainJobs(
-    const std::string& config, const Overrides& overrides,
-    const std::map<std::string, std::string>& settings,
-    const std::string& configs_folder) {
-  ASSIGN_OR_RETURN(const std::string folder,
-                   FindConfigsFolder(configs_folder, config));
-  ASSIGN_OR_RETURN(const Catalogue catalogue, Catalogue::Load(folder));
-  JobSource source;
-  source.tool = "train";
-  source.config = config;
-  source.overrides = overrides;
-  ASSIGN_OR_RETURN(JobList list, LoadJobList(source, catalogue));
-  std::map<std::string, std::string> all = settings;
-  // A field of the data in configs, but a setting of a training.
-  if (list.config.data().sample_ratio() != 1) {
-    all.emplace("sample_ratio",
-                absl::StrCat(list.config.data().sample_ratio()));
-  }
-  ASSIGN_OR_RETURN(list.jobs, WithSettings(list.jobs, all));
-  return list;
-}
-
 namespace {
 
-// The source's settings with the actual number of processes.
+// The source's settings with the actual number of processes. An axis of --sweep
+// wins over the flag of its setting.
 absl::StatusOr<std::map<std::string, std::string>> SettingsOf(
     const TrainSource& source, const absl::optional<SlurmStep>& step) {
   std::map<std::string, std::string> settings = source.settings;
-  std::string& world_size = settings["world_size"];
-  if (world_size == "-1") {
-    world_size = absl::StrCat(
-        step.has_value()
-            ? step->world_size
-            : DeviceCount(source.overrides.device.value_or("cpu")));
-  } else if (step.has_value() && source.given.count("world_size") == 0) {
+  const auto world_size = settings.find("world_size");
+  if (world_size == settings.end() && step.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("srun started ", step->world_size,
                      " tasks; say --world-size=-1 for them to train together"));
   }
+  if (world_size != settings.end() && world_size->second == "-1") {
+    world_size->second = absl::StrCat(
+        step.has_value()
+            ? step->world_size
+            : DeviceCount(source.overrides.ValueOr("device", "cpu")));
+  }
+  const auto axes = ParseSweep(source.overrides.ValueOr("sweep", ""));
+  // Planning says what is wrong with them.
+  if (!axes.ok()) return settings;
+  for (const SweepAxis& axis : *axes) settings.erase(axis.name());
   return settings;
 }
 
@@ -565,8 +477,11 @@ using Folders = std::vector<std::pair<std::string, std::string>>;
 absl::StatusOr<Folders> FoldersOf(const Overrides& overrides) {
   Folders folders;
   std::map<std::string, std::string> seen;
-  const std::vector<std::string> paths =
-      absl::StrSplit(overrides.dataset.value_or(""), ',', absl::SkipEmpty());
+  const std::string value = overrides.ValueOr("dataset", "");
+  std::vector<std::string> paths = {value};
+  if (!absl::StartsWith(value, "synthetic:")) {
+    paths = absl::StrSplit(value, ',', absl::SkipEmpty());
+  }
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const std::string id, DatasetId(path));
     if (!seen.emplace(id, path).second) {
@@ -579,70 +494,84 @@ absl::StatusOr<Folders> FoldersOf(const Overrides& overrides) {
   return folders;
 }
 
-// The first flag that a training has no use for, or empty. With a config,
-// `plan` says so.
-std::string UselessOverride(const Overrides& o) {
-  if (o.num_items.has_value()) return "num_items";
-  if (o.transforms.has_value()) return "transforms";
-  if (o.transform_set.has_value()) return "transform_set";
-  if (o.min_time.has_value()) return "min_time";
-  if (o.thread_policy.has_value()) return "thread_policy";
-  if (o.params_profile.has_value()) return "params_profile";
-  if (o.env_set.has_value()) return "env_set";
-  if (o.scope.value_or("synthetic") == "e2e") return "";
-  if (o.workers.has_value()) return "workers";
-  if (o.sample_ratio.has_value()) return "sample_ratio";
-  return "";
-}
-
-absl::StatusOr<TrainRequest> RequestOf(const Overrides& overrides,
-                                       const Folders& folders) {
-  const std::string useless = UselessOverride(overrides);
-  if (!useless.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--", useless, ": a training of scope ",
-                     overrides.scope.value_or("synthetic"),
-                     " has no such setting; leave it out"));
+// Refuses flags that a training has no use for. A config may have the scope.
+absl::Status CheckOverrides(const TrainSource& source) {
+  std::vector<std::string> useless = {
+      "num_items",     "transforms",     "transform_set", "min_time",
+      "thread_policy", "params_profile", "env_set"};
+  const std::string scope = source.overrides.ValueOr("scope", "synthetic");
+  if (source.config.empty() && scope == "synthetic") {
+    useless.insert(useless.end(), {"workers", "sample_ratio"});
   }
-  TrainRequest request;
-  const std::vector<std::string> subjects =
-      overrides.subjects.value_or(std::vector<std::string>());
-  request.libraries = overrides.libraries.value_or(
-      subjects.empty() ? std::vector<std::string>{kTrainLibrary}
-                       : std::vector<std::string>());
-  request.libraries.insert(request.libraries.end(), subjects.begin(),
-                           subjects.end());
-  request.scope = overrides.scope.value_or(request.scope);
-  request.device = overrides.device.value_or(request.device);
-  if (request.device == "none") request.device = "cpu";
-  request.batch_size = overrides.batch_size.value_or(request.batch_size);
-  request.workers = overrides.workers.value_or(request.workers);
-  for (const auto& folder : folders) request.datasets.push_back(folder.first);
-  request.seed = overrides.seed.value_or(request.seed);
-  request.num_runs = overrides.num_runs.value_or(request.num_runs);
-  request.sweep = overrides.sweep.value_or("");
-  if (request.num_runs < 1) {
-    return absl::InvalidArgumentError("--num_runs must be at least 1");
+  for (const std::string& flag : useless) {
+    if (!source.overrides.Has(flag)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--", flag, ": a training",
+        flag == "workers" || flag == "sample_ratio" ? " of scope synthetic"
+                                                    : "",
+        " has no such setting; leave it out"));
   }
-  return request;
+  return absl::OkStatus();
 }
 
 // Jobs that are already planned: flags may only say where their data is.
-absl::StatusOr<std::vector<Job>> PlannedJobs(const TrainSource& source,
-                                             const Folders& folders) {
+absl::StatusOr<TrainJobs> ReadPlannedJobs(const TrainSource& source,
+                                          const Folders& folders) {
   RETURN_IF_ERROR(CheckNothingIsLate(source.overrides));
-  if (!source.given.empty()) return TooLate(FlagOf(*source.given.begin()));
-  ASSIGN_OR_RETURN(std::vector<Job> jobs, ReadTrainJobs(source.jobs));
-  RETURN_IF_ERROR(CheckSubjectsNamed(jobs, source.overrides));
+  if (!source.settings.empty()) {
+    return TooLate(FlagOfSetting(source.settings.begin()->first));
+  }
+  TrainJobs result;
+  JobList& list = result.list;
+  ASSIGN_OR_RETURN(list.jobs, ReadTrainJobs(source.jobs));
+  RETURN_IF_ERROR(CheckSubjectsNamed(list.jobs, source.overrides));
   std::set<std::string> ids;
-  for (const Job& job : jobs) ids.insert(job.dataset());
+  for (const Job& job : list.jobs) ids.insert(job.dataset());
   for (const auto& folder : folders) {
     if (ids.count(folder.first) > 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "--dataset: no job of ", source.jobs, " is for \"", folder.first,
-        "\"; the first is for \"", jobs[0].dataset(), "\""));
+        "\"; the first is for \"", list.jobs[0].dataset(), "\""));
   }
-  return jobs;
+  result.folders.insert(folders.begin(), folders.end());
+  RETURN_IF_ERROR(ReadConfigs(source.overrides, &list));
+  if (folders.empty()) {
+    result.folders[list.config.data().id()] = std::move(list.dataset);
+  }
+  list.dataset.clear();
+  return result;
+}
+
+// The jobs of every data set, those of one point of the sweep side by side.
+absl::StatusOr<TrainJobs> PlanDatasets(const TrainSource& source,
+                                       const Folders& folders) {
+  ASSIGN_OR_RETURN(const std::string configs,
+                   FindConfigsFolder(source.configs_folder, source.config));
+  ASSIGN_OR_RETURN(const Catalogue catalogue, Catalogue::Load(configs));
+  JobSource planned;
+  planned.tool = "train";
+  planned.config = source.config.empty() ? JoinPath(configs, "train.textproto")
+                                         : source.config;
+  planned.overrides = source.overrides;
+  TrainJobs result;
+  std::vector<std::vector<Job>> jobs;
+  for (size_t i = 0; i < std::max<size_t>(1, folders.size()); ++i) {
+    if (!folders.empty()) {
+      planned.overrides.Set("dataset", folders[i].second);
+    }
+    ASSIGN_OR_RETURN(result.list, LoadJobList(planned, catalogue));
+    JobList& list = result.list;
+    result.folders[list.config.data().id()] = std::move(list.dataset);
+    list.dataset.clear();
+    jobs.push_back(std::move(list.jobs));
+  }
+  result.list.jobs.clear();
+  for (size_t i = 0; i < jobs[0].size(); ++i) {
+    for (const std::vector<Job>& of_dataset : jobs) {
+      result.list.jobs.push_back(of_dataset[i]);
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -653,41 +582,13 @@ absl::StatusOr<TrainJobs> LoadTrainJobs(const TrainSource& source,
     return absl::InvalidArgumentError(
         "--config plans jobs and --jobs has them; leave one out");
   }
-  TrainJobs result;
-  JobList& list = result.list;
-  const Overrides& overrides = source.overrides;
-  if (!source.config.empty()) {
-    ASSIGN_OR_RETURN(auto settings, SettingsOf(source, step));
-    for (auto it = settings.begin(); it != settings.end();) {
-      it = source.given.count(it->first) > 0 ? std::next(it)
-                                             : settings.erase(it);
-    }
-    ASSIGN_OR_RETURN(list, PlanTrainJobs(source.config, overrides, settings,
-                                         source.configs_folder));
-    result.folders[list.config.data().id()] = std::move(list.dataset);
-    list.dataset.clear();
-    return result;
-  }
-  ASSIGN_OR_RETURN(const Folders folders, FoldersOf(overrides));
-  result.folders.insert(folders.begin(), folders.end());
-  list.config.set_label(overrides.label.value_or(""));
-  list.config.set_note(overrides.note.value_or(""));
-  list.config.mutable_selection()->set_python(overrides.python.value_or(""));
-  list.config.mutable_output()->set_path(overrides.output.value_or("-"));
-  if (!source.jobs.empty()) {
-    ASSIGN_OR_RETURN(list.jobs, PlannedJobs(source, folders));
-    RETURN_IF_ERROR(ReadConfigs(overrides, &list));
-    if (folders.empty()) {
-      result.folders[list.config.data().id()] = std::move(list.dataset);
-    }
-    list.dataset.clear();
-    return result;
-  }
-  ASSIGN_OR_RETURN(TrainRequest request, RequestOf(overrides, folders));
-  ASSIGN_OR_RETURN(request.settings, SettingsOf(source, step));
-  request.settings["sample_ratio"] =
-      absl::StrCat(overrides.sample_ratio.value_or(1));
-  ASSIGN_OR_RETURN(list.jobs, MakeTrainJobs(request));
+  ASSIGN_OR_RETURN(const Folders folders, FoldersOf(source.overrides));
+  if (!source.jobs.empty()) return ReadPlannedJobs(source, folders);
+  RETURN_IF_ERROR(CheckOverrides(source));
+  ASSIGN_OR_RETURN(const auto settings, SettingsOf(source, step));
+  ASSIGN_OR_RETURN(TrainJobs result, PlanDatasets(source, folders));
+  ASSIGN_OR_RETURN(result.list.jobs,
+                   WithSettings(std::move(result.list.jobs), settings));
   return result;
 }
 

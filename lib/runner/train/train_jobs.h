@@ -4,13 +4,12 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
-#include "lib/base/tool/override_flags.h"
+#include "lib/config/overrides.h"
 #include "lib/model/flops.h"
 #include "lib/records/job.pb.h"
 #include "lib/runner/core/job_list.h"
@@ -62,37 +61,15 @@ absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job);
 // Names of the settings that a job may have.
 std::vector<std::string> TrainSettingNames();
 
-// What flags ask for.
+// The flag of a setting, such as `warmup_steps` of `warmup`.
+std::string FlagOfSetting(const std::string& setting);
 
-struct TrainRequest {
-  std::vector<std::string> libraries;
-  std::string scope = "synthetic";
-  std::string device = "cpu";
-  int batch_size = 32;
-  int workers = 0;  // The loader's.
-  // Short names of data sets, one job per name. Empty means synthetic data.
-  std::vector<std::string> datasets;
-  int64_t seed = 0;
-  int num_runs = 1;
-  // Settings for all jobs; those with their default value are left out.
-  std::map<std::string, std::string> settings;
-  // As in `plan`; axes are `batch_size`, `device`, `seed` and settings.
-  std::string sweep;
-};
-
-// Jobs for each point of the sweep in order, with the libraries of one point
-// next to each other. A world size above 1 also adds the same job with one
-// process before it, for the scaling efficiency. InvalidArgument names what is
-// wrong.
-absl::StatusOr<std::vector<Job>> MakeTrainJobs(const TrainRequest& request);
-
-// The short name of the data in scope `synthetic`, as in `plan`.
-inline constexpr char kSyntheticDataset[] = "synthetic:train";
-
-// Applies settings to planned jobs and gives them new ids; adds jobs with one
-// process as above. InvalidArgument names what is wrong.
+// Applies settings to planned jobs and gives them new ids. Defaults leave no
+// trace, except that a job always names its model and its precision. A world
+// size above 1 also adds the same job with one process before it, for the
+// scaling efficiency. InvalidArgument names what is wrong.
 absl::StatusOr<std::vector<Job>> WithSettings(
-    const std::vector<Job>& jobs,
+    std::vector<Job> planned,
     const std::map<std::string, std::string>& settings);
 
 // How many processes can each have a device of this machine: GPUs, or cores.
@@ -102,28 +79,19 @@ int DeviceCount(const std::string& device);
 // InvalidArgument when there are none or one is for another program.
 absl::StatusOr<std::vector<Job>> ReadTrainJobs(const std::string& path);
 
-// What `plan` makes of the config with the overrides, with `settings` applied.
-// The matrix is in `configs_folder`; empty means that it is searched for.
-// InvalidArgument names the place of a mistake.
-absl::StatusOr<JobList> PlanTrainJobs(
-    const std::string& config, const Overrides& overrides,
-    const std::map<std::string, std::string>& settings,
-    const std::string& configs_folder);
-
 // Where flags take the jobs of a run from.
 struct TrainSource {
-  // The config to plan from, or a file with jobs. Both empty means that the
-  // other fields say what to train.
+  // The config to plan from, or a file with jobs. Both empty: train.textproto
+  // of the configs.
   std::string config;
   std::string jobs;
+  // The matrix is here; empty means that it is searched for.
   std::string configs_folder;
   // `dataset` may name several folders, separated by commas.
   Overrides overrides;
-  // All settings, also those with their default value. A world_size of -1 means
-  // one process per device, or as many as srun started.
+  // Settings that flags name, for all jobs. A world_size of -1 means one
+  // process per device, or as many as srun started.
   std::map<std::string, std::string> settings;
-  // The settings that the caller has named. Only they change planned jobs.
-  std::set<std::string> given;
 };
 
 struct TrainJobs {
@@ -132,8 +100,9 @@ struct TrainJobs {
   std::map<std::string, std::string> folders;
 };
 
-// `step` is the place of this process among those that srun started.
-// InvalidArgument names what is wrong.
+// What `plan` makes of the source, with its settings. The same work has the
+// same id, however it is asked for. `step` is the place of this process among
+// those that srun started. InvalidArgument names what is wrong.
 absl::StatusOr<TrainJobs> LoadTrainJobs(const TrainSource& source,
                                         const absl::optional<SlurmStep>& step);
 

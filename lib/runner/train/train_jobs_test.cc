@@ -18,28 +18,59 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::UnorderedElementsAreArray;
 
-TrainRequest Request() {
-  TrainRequest request;
-  request.libraries = {kTrainLibrary};
-  request.settings = {{"model", "vit5_tiny"}, {"precision", "fp32"}};
-  return request;
+// A job of `plan`, and what flags say of it.
+struct Request {
+  Request() {
+    job.set_scenario("train");
+    job.set_mode("train");
+    job.set_library(kTrainLibrary);
+    job.set_scope("synthetic");
+    job.set_device("cpu");
+    job.set_batch_size(32);
+  }
+
+  Job job;
+  std::map<std::string, std::string> settings = {{"precision", "fp32"}};
+};
+
+absl::StatusOr<std::vector<Job>> MakeJobs(const Request& request) {
+  return WithSettings({request.job}, request.settings);
+}
+
+TrainSource FlagsOnly() {
+  TrainSource source;
+  source.configs_folder = "configs";
+  return source;
+}
+
+std::vector<Job> JobsOf(const TrainSource& source) {
+  const auto jobs = LoadTrainJobs(source, absl::nullopt);
+  EXPECT_TRUE(jobs.ok()) << jobs.status();
+  return jobs.ok() ? jobs->list.jobs : std::vector<Job>();
+}
+
+std::string SourceMistake(const TrainSource& source) {
+  const auto jobs = LoadTrainJobs(source, absl::nullopt);
+  return jobs.ok() ? "" : std::string(jobs.status().message());
 }
 
 TEST(TrainJobsTest, DefaultsDoNotChangeTheId) {
-  TrainRequest request = Request();
-  const std::string id = (*MakeTrainJobs(request))[0].job_id();
+  Request request;
+  const std::string id = (*MakeJobs(request))[0].job_id();
   request.settings["accumulation"] = "1";
   request.settings["mixing"] = "";
-  EXPECT_EQ((*MakeTrainJobs(request))[0].job_id(), id);
+  EXPECT_EQ((*MakeJobs(request))[0].job_id(), id);
   request.settings["accumulation"] = "2";
-  EXPECT_NE((*MakeTrainJobs(request))[0].job_id(), id);
+  EXPECT_NE((*MakeJobs(request))[0].job_id(), id);
 }
 
 TEST(TrainJobsTest, SweepsMultiplyAndLibrariesStandSideBySide) {
-  TrainRequest request = Request();
-  request.libraries = {kTrainLibrary, "torch_eager"};
-  request.sweep = "precision=fp32,bf16;batch_size=8,16";
-  const std::vector<Job> jobs = *MakeTrainJobs(request);
+  TrainSource source = FlagsOnly();
+  source.overrides.Set("libraries", "feedrate,torch_eager");
+  source.overrides.Set("sweep", "precision=fp32,bf16;batch_size=8,16");
+  // The axis wins.
+  source.settings = {{"precision", "fp16"}};
+  const std::vector<Job> jobs = JobsOf(source);
   ASSERT_EQ(jobs.size(), 8);
   EXPECT_EQ(jobs[0].library(), "feedrate");
   EXPECT_EQ(jobs[1].library(), "torch_eager");
@@ -50,52 +81,52 @@ TEST(TrainJobsTest, SweepsMultiplyAndLibrariesStandSideBySide) {
 }
 
 TEST(TrainJobsTest, ASubjectIsItsOwnModelAndIsTrainedInBothWays) {
-  TrainRequest request = Request();
-  request.libraries = {"my.model:build"};
-  std::vector<Job> jobs = *MakeTrainJobs(request);
+  Request request;
+  request.job.set_library("my.model:build");
+  std::vector<Job> jobs = *MakeJobs(request);
   ASSERT_EQ(jobs.size(), 2);
   EXPECT_EQ(jobs[0].settings().at("engine"), "eager");
   EXPECT_EQ(jobs[1].settings().at("engine"), "compile");
   EXPECT_EQ(jobs[0].settings().count("model"), 0);
   EXPECT_THAT(TrainSettingsOf(jobs[1])->words, Contains("engine=compile"));
   request.settings["engine"] = "compile";
-  jobs = *MakeTrainJobs(request);
+  jobs = *MakeJobs(request);
   ASSERT_EQ(jobs.size(), 1);
   request.settings["engine"] = "fused";
-  EXPECT_THAT(std::string(MakeTrainJobs(request).status().message()),
+  EXPECT_THAT(std::string(MakeJobs(request).status().message()),
               HasSubstr("subjects have eager and compile"));
-  request.libraries = {kTrainLibrary};
+  request.job.set_library(kTrainLibrary);
   request.settings["engine"] = "compile";
-  EXPECT_THAT(std::string(MakeTrainJobs(request).status().message()),
+  EXPECT_THAT(std::string(MakeJobs(request).status().message()),
               HasSubstr("subjects have eager and compile"));
 }
 
 TEST(TrainJobsTest, ATorchScriptFileIsTrainedAsItIs) {
-  TrainRequest request = Request();
-  request.libraries = {"models/small.pt"};
-  const std::vector<Job> jobs = *MakeTrainJobs(request);
+  Request request;
+  request.job.set_library("models/small.pt");
+  const std::vector<Job> jobs = *MakeJobs(request);
   ASSERT_EQ(jobs.size(), 1);
   EXPECT_EQ(jobs[0].settings().count("model"), 0);
   EXPECT_EQ(jobs[0].settings().count("engine"), 0);
   request.settings["engine"] = "eager";
-  EXPECT_THAT(std::string(MakeTrainJobs(request).status().message()),
+  EXPECT_THAT(std::string(MakeJobs(request).status().message()),
               HasSubstr("small.pt runs as it is; leave them out"));
 }
 
 TEST(TrainJobsTest, SeveralProcessesBringOneAlong) {
-  TrainRequest request = Request();
+  Request request;
   request.settings["world_size"] = "2";
-  const std::vector<Job> jobs = *MakeTrainJobs(request);
+  const std::vector<Job> jobs = *MakeJobs(request);
   ASSERT_EQ(jobs.size(), 2);
   EXPECT_EQ(jobs[0].settings().count("world_size"), 0);
   EXPECT_EQ(TrainSettingsOf(jobs[1])->world_size, 2);
 }
 
 TEST(TrainJobsTest, WordsAreForOneProcess) {
-  TrainRequest request = Request();
+  Request request;
   request.settings["world_size"] = "2";
   request.settings["warmup"] = "5";
-  const Job job = (*MakeTrainJobs(request))[1];
+  const Job job = (*MakeJobs(request))[1];
   const std::vector<std::string> words = TrainSettingsOf(job)->words;
   EXPECT_THAT(words, Contains("warmup=5"));
   EXPECT_THAT(words, Contains("batch_size=32"));
@@ -104,27 +135,27 @@ TEST(TrainJobsTest, WordsAreForOneProcess) {
 
 // Whether or not the job names it.
 TEST(TrainJobsTest, ThePrecisionFollowsTheDevice) {
-  TrainRequest request = Request();
-  request.sweep = "device=cpu,cuda";
-  request.settings["precision"] = "";
-  std::vector<Job> jobs = *MakeTrainJobs(request);
+  TrainSource source = FlagsOnly();
+  source.overrides.Set("sweep", "device=cpu,cuda");
+  std::vector<Job> jobs = JobsOf(source);
   ASSERT_EQ(jobs.size(), 2);
   for (Job& job : jobs) {
     const std::string expected = job.device() == "cuda" ? "bf16" : "fp32";
     EXPECT_EQ(job.settings().at("precision"), expected);
+    EXPECT_EQ(job.settings().at("model"), "vit5_tiny");
     job.mutable_settings()->erase("precision");
     EXPECT_EQ(TrainSettingsOf(job)->precision, expected);
     EXPECT_THAT(TrainSettingsOf(job)->words, Contains("precision=" + expected));
   }
 }
 
-std::string Mistake(const TrainRequest& request) {
-  const auto jobs = MakeTrainJobs(request);
+std::string Mistake(const Request& request) {
+  const auto jobs = MakeJobs(request);
   return jobs.ok() ? "" : std::string(jobs.status().message());
 }
 
 TEST(TrainJobsTest, MistakesAreNamed) {
-  TrainRequest request = Request();
+  Request request;
   request.settings["model"] = "vit5_smal";
   EXPECT_THAT(Mistake(request), HasSubstr("did you mean \"vit5_small\"?"));
   request = Request();
@@ -141,10 +172,10 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   EXPECT_THAT(Mistake(request),
               HasSubstr("--engine=fused needs --device=cuda"));
   request.settings["engine"] = "eager";
-  request.libraries = {"torch_eager"};
+  request.job.set_library("torch_eager");
   EXPECT_THAT(Mistake(request), HasSubstr("leave it out for torch_eager"));
   request = Request();
-  request.libraries = {"torch_compile_bf16"};
+  request.job.set_library("torch_compile_bf16");
   EXPECT_THAT(Mistake(request), HasSubstr("needs --precision=bf16"));
   request = Request();
   request.settings["precision"] = "fp16";
@@ -157,7 +188,7 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   request.settings["learning_rate"] = "0";
   EXPECT_THAT(Mistake(request), HasSubstr("\"0\" is not above 0 and at most"));
   request = Request();
-  request.sweep = "prefetched=1,2";
+  request.settings["prefetched"] = "1";
   EXPECT_THAT(Mistake(request), HasSubstr("\"prefetched\" is unknown"));
   request = Request();
   request.settings["prefetch"] = "4";
@@ -170,28 +201,25 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   request.settings["mixing"] = "mixup";
   EXPECT_THAT(Mistake(request), HasSubstr("--mixing"));
   request = Request();
-  request.batch_size = 0;
+  request.job.set_batch_size(0);
   EXPECT_THAT(Mistake(request), HasSubstr("--batch_size"));
   for (const int workers : {-1, 1025, 100000}) {
     request = Request();
-    request.workers = workers;
+    request.job.set_workers(workers);
     EXPECT_THAT(Mistake(request), HasSubstr("from 0 to 1024"));
   }
-  request = Request();
-  request.sweep = "workers=99999999999";
-  EXPECT_THAT(Mistake(request), HasSubstr("--workers: \"99999999999\""));
 }
 
 TEST(TrainJobsTest, EndToEndIsByTheNativeLoaderUnlessAnotherIsNamed) {
-  TrainRequest request = Request();
-  request.scope = "e2e";
-  request.workers = 2;
-  request.datasets = {"val"};
+  Request request;
+  request.job.set_scope("e2e");
+  request.job.set_workers(2);
+  request.job.set_dataset("val");
   request.settings["epochs"] = "1";
   request.settings["loader"] = "";
-  Job job = (*MakeTrainJobs(request))[0];
+  Job job = (*MakeJobs(request))[0];
   request.settings["loader"] = "native";
-  EXPECT_EQ(job.job_id(), (*MakeTrainJobs(request))[0].job_id());
+  EXPECT_EQ(job.job_id(), (*MakeJobs(request))[0].job_id());
   EXPECT_EQ(job.dataset(), "val");
   EXPECT_THAT(TrainSettingsOf(job)->words, Contains("workers=2"));
   EXPECT_THAT(TrainSettingsOf(job)->words, Contains("loader=native"));
@@ -199,49 +227,39 @@ TEST(TrainJobsTest, EndToEndIsByTheNativeLoaderUnlessAnotherIsNamed) {
   job.mutable_settings()->erase("loader");
   EXPECT_EQ(TrainSettingsOf(job)->loader, "native");
   EXPECT_THAT(TrainSettingsOf(job)->words, Contains("loader=native"));
-  request.scope = "synthetic";
+  request.job.set_scope("synthetic");
   EXPECT_THAT(Mistake(request), HasSubstr("scope synthetic reads no files"));
 }
 
 TEST(TrainJobsTest, EveryLoaderReadsEveryFolder) {
-  TrainRequest request = Request();
-  request.scope = "e2e";
-  request.datasets = {"nvme", "nfs"};
-  request.sweep = "loader=native,torchvision,dali";
-  const std::vector<Job> jobs = *MakeTrainJobs(request);
+  TrainSource source = FlagsOnly();
+  source.overrides.Set("scope", "e2e");
+  source.overrides.Set("dataset", "/a/nvme,/b/nfs");
+  source.overrides.Set("sweep", "loader=native,torchvision,dali");
+  const std::vector<Job> jobs = JobsOf(source);
   ASSERT_EQ(jobs.size(), 6);
+  EXPECT_EQ(jobs[0].dataset(), "nvme");
   EXPECT_EQ(jobs[1].dataset(), "nfs");
   EXPECT_EQ(jobs[1].settings().at("loader"), "native");
   EXPECT_EQ(jobs[5].settings().at("loader"), "dali");
-}
-
-TEST(TrainJobsTest, SettingsAreLaidOverPlannedJobs) {
-  const std::vector<Job> planned = *MakeTrainJobs(Request());
-  const std::vector<Job> jobs =
-      *WithSettings(planned, {{"warmup", "3"}, {"world_size", "2"}});
-  ASSERT_EQ(jobs.size(), 2);
-  EXPECT_EQ(TrainSettingsOf(jobs[0])->world_size, 1);
-  EXPECT_EQ(TrainSettingsOf(jobs[1])->world_size, 2);
-  EXPECT_EQ(TrainSettingsOf(jobs[1])->warmup, 3);
-  EXPECT_NE(jobs[0].job_id(), planned[0].job_id());
-  EXPECT_FALSE(WithSettings(planned, {{"warmup", "many"}}).ok());
+  EXPECT_EQ(LoadTrainJobs(source, absl::nullopt)->folders.at("nfs"), "/b/nfs");
 }
 
 TEST(TrainJobsTest, AMixtureFeedsFrames) {
-  TrainRequest request = Request();
-  request.scope = "e2e";
-  request.datasets = {"episodes"};
+  Request request;
+  request.job.set_scope("e2e");
+  request.job.set_dataset("episodes");
   request.settings["loader"] = "mixture";
   request.settings["mixture"] = "queue_depth=8;metadata=full";
-  const Job job = (*MakeTrainJobs(request))[0];
+  const Job job = (*MakeJobs(request))[0];
   EXPECT_THAT(TrainSettingsOf(job)->words,
               Contains("mixture=queue_depth=8;metadata=full"));
   request.settings["epochs"] = "1";
   EXPECT_THAT(Mistake(request), HasSubstr("a mixture has no end"));
   request.settings.erase("epochs");
-  request.batch_size = 3;
+  request.job.set_batch_size(3);
   EXPECT_THAT(Mistake(request), HasSubstr("even number"));
-  request.batch_size = 4;
+  request.job.set_batch_size(4);
   request.settings["loader"] = "native";
   EXPECT_THAT(Mistake(request), HasSubstr("--loader=mixture"));
   request.settings.erase("mixture");
@@ -249,8 +267,8 @@ TEST(TrainJobsTest, AMixtureFeedsFrames) {
   EXPECT_THAT(Mistake(request), HasSubstr("add --device=cuda"));
   request.settings["loader"] = "dali_gpu";
   EXPECT_THAT(Mistake(request), HasSubstr("add --device=cuda, or use dali"));
-  request.device = "cuda";
-  EXPECT_TRUE(MakeTrainJobs(request).ok());
+  request.job.set_device("cuda");
+  EXPECT_TRUE(MakeJobs(request).ok());
   request.settings["world_size"] = "2";
   EXPECT_THAT(Mistake(request), HasSubstr("feeds the first GPU"));
 }
@@ -262,8 +280,7 @@ TEST(TrainJobsTest, NoSuchFileOfJobs) {
 TEST(LoadTrainJobsTest, TasksOfSrunTrainTogetherWhenAskedTo) {
   SlurmStep step;
   step.world_size = 4;
-  TrainSource source;
-  source.settings = {{"world_size", "1"}};
+  TrainSource source = FlagsOnly();
   EXPECT_THAT(std::string(LoadTrainJobs(source, step).status().message()),
               HasSubstr("say --world-size=-1"));
   EXPECT_EQ(LoadTrainJobs(source, absl::nullopt)->list.jobs.size(), 1);
@@ -274,43 +291,36 @@ TEST(LoadTrainJobsTest, TasksOfSrunTrainTogetherWhenAskedTo) {
 }
 
 TEST(LoadTrainJobsTest, FoldersOfOneNameAreAMistake) {
-  TrainSource source;
-  source.overrides.dataset = "/a/images,/b/images";
+  TrainSource source = FlagsOnly();
+  source.overrides.Set("dataset", "/a/images,/b/images");
   EXPECT_THAT(
       std::string(LoadTrainJobs(source, absl::nullopt).status().message()),
       HasSubstr("are both called \"images\""));
 }
 
-std::string SourceMistake(const TrainSource& source) {
-  const auto jobs = LoadTrainJobs(source, absl::nullopt);
-  return jobs.ok() ? "" : std::string(jobs.status().message());
-}
-
 // It trained on synthetic data and wrote the folder's name into the row.
 TEST(LoadTrainJobsTest, ADataSetThatNothingReadsIsAMistake) {
-  TrainSource source;
-  source.settings = {{"world_size", "1"}};
-  source.overrides.dataset = "/a/images";
+  TrainSource source = FlagsOnly();
+  source.overrides.Set("dataset", "/a/images");
   EXPECT_THAT(SourceMistake(source),
               HasSubstr("--dataset: scope synthetic would not read \"images\"; "
                         "add --scope=e2e"));
-  source.overrides.dataset = kSyntheticDataset;
+  source.overrides.Set("dataset", "synthetic:train");
   EXPECT_EQ(SourceMistake(source), "");
-  source.overrides.dataset = "/a/images";
-  source.overrides.scope = "e2e";
+  source.overrides.Set("dataset", "/a/images");
+  source.overrides.Set("scope", "e2e");
   source.settings["loader"] = "native";
   EXPECT_EQ(SourceMistake(source), "");
 }
 
 TEST(LoadTrainJobsTest, AFlagWithoutUseIsAMistake) {
-  TrainSource source;
-  source.settings = {{"world_size", "1"}};
-  source.overrides.num_items = 5;
+  TrainSource source = FlagsOnly();
+  source.overrides.Set("num_items", "5");
   EXPECT_THAT(SourceMistake(source), HasSubstr("--num_items"));
-  source.overrides.num_items.reset();
-  source.overrides.workers = 2;
+  source.overrides.Clear("num_items");
+  source.overrides.Set("workers", "2");
   EXPECT_THAT(SourceMistake(source), HasSubstr("--workers: a training of"));
-  source.overrides.scope = "e2e";
+  source.overrides.Set("scope", "e2e");
   source.settings["loader"] = "native";
   EXPECT_EQ(SourceMistake(source), "");
 }
@@ -320,7 +330,7 @@ TEST(LoadTrainJobsTest, PlannedJobsBringTheirConfig) {
   TrainSource source;
   source.config = "configs/demo_train.textproto";
   source.configs_folder = "configs";
-  source.overrides.output = "-";
+  source.overrides.Set("output", "-");
   const auto planned = LoadTrainJobs(source, absl::nullopt);
   ASSERT_TRUE(planned.ok()) << planned.status();
   std::string text;
@@ -344,67 +354,62 @@ TEST(LoadTrainJobsTest, PlannedJobsStayAsTheyAre) {
                       << "\n";
   TrainSource source;
   source.jobs = path;
-  source.settings = {{"warmup", "3"}};
   EXPECT_EQ(SourceMistake(source), "");
-  source.overrides.dataset = "/a/images";
-  source.overrides.label = "x";
+  source.overrides.Set("dataset", "/a/images");
+  source.overrides.Set("label", "x");
   EXPECT_EQ(SourceMistake(source), "");
-  source.overrides.batch_size = 8;
+  source.overrides.Set("batch_size", "8");
   EXPECT_THAT(SourceMistake(source),
               HasSubstr("--batch_size changes a config, and jobs are planned"));
-  source.overrides.batch_size.reset();
-  source.given = {"warmup"};
+  source.overrides.Clear("batch_size");
+  source.settings = {{"warmup", "3"}};
   EXPECT_THAT(SourceMistake(source), HasSubstr("--warmup_steps changes"));
-  source.given.clear();
-  source.overrides.dataset = "/a/other";
+  source.settings.clear();
+  source.overrides.Set("dataset", "/a/other");
   EXPECT_THAT(SourceMistake(source), HasSubstr("no job of"));
 }
 
-constexpr char kDemo[] = "configs/demo_train.textproto";
-
-TEST(TrainConfigTest, TheDemoIsTwoTrainings) {
-  const JobList plan = *PlanTrainJobs(kDemo, Overrides(), {}, "configs");
-  ASSERT_EQ(plan.jobs.size(), 2);
-  EXPECT_EQ(plan.jobs[0].settings().at("precision"), "fp32");
-  EXPECT_EQ(TrainSettingsOf(plan.jobs[1])->precision, "bf16");
-  EXPECT_EQ(TrainSettingsOf(plan.jobs[1])->warmup, 20);
-  EXPECT_EQ(plan.config.label(), "demo_train");
+TrainSource Demo() {
+  TrainSource source = FlagsOnly();
+  source.config = "configs/demo_train.textproto";
+  return source;
 }
 
-// The same work has the same id, whoever asks for it.
+TEST(TrainConfigTest, TheDemoIsTwoTrainings) {
+  const std::vector<Job> jobs = JobsOf(Demo());
+  ASSERT_EQ(jobs.size(), 2);
+  EXPECT_EQ(jobs[0].settings().at("precision"), "fp32");
+  EXPECT_EQ(TrainSettingsOf(jobs[1])->precision, "bf16");
+  EXPECT_EQ(TrainSettingsOf(jobs[1])->warmup, 20);
+}
+
+// The same work has the same id, however it is asked for.
 TEST(TrainConfigTest, FlagsAndConfigMakeTheSameJob) {
-  TrainRequest request;
-  request.libraries = {kTrainLibrary};
-  request.settings = {{"model", "vit5_tiny"},
-                      {"precision", "fp32"},
-                      {"warmup", "20"},
-                      {"steps", "50"}};
-  const JobList plan = *PlanTrainJobs(kDemo, Overrides(), {}, "configs");
-  EXPECT_EQ((*MakeTrainJobs(request))[0].job_id(), plan.jobs[0].job_id());
+  TrainSource source = FlagsOnly();
+  source.settings = {{"warmup", "20"}, {"steps", "50"}};
+  EXPECT_EQ(JobsOf(source)[0].job_id(), JobsOf(Demo())[0].job_id());
 }
 
 TEST(TrainConfigTest, OverridesAndSettingsWin) {
-  Overrides overrides;
-  overrides.batch_size = 8;
-  overrides.num_runs = 3;
-  overrides.sample_ratio = 0.5;
-  const JobList plan =
-      *PlanTrainJobs(kDemo, overrides, {{"model", "byte_lm_tiny"}}, "configs");
-  EXPECT_EQ(plan.jobs[0].batch_size(), 8);
-  EXPECT_EQ(plan.jobs[0].run_indexes_size(), 3);
-  EXPECT_EQ(TrainSettingsOf(plan.jobs[0])->model.name, "byte_lm_tiny");
-  EXPECT_EQ(plan.jobs[0].settings().at("sample_ratio"), "0.5");
+  TrainSource source = Demo();
+  source.overrides.Set("batch_size", "8");
+  source.overrides.Set("num_runs", "3");
+  source.overrides.Set("sample_ratio", "0.5");
+  source.settings = {{"model", "byte_lm_tiny"}};
+  const Job job = JobsOf(source)[0];
+  EXPECT_EQ(job.batch_size(), 8);
+  EXPECT_EQ(job.run_indexes_size(), 3);
+  EXPECT_EQ(TrainSettingsOf(job)->model.name, "byte_lm_tiny");
+  EXPECT_EQ(job.settings().at("sample_ratio"), "0.5");
 }
 
 TEST(TrainConfigTest, MistakesHaveTheirPlace) {
-  Overrides overrides;
-  overrides.scope = "end_to_end";
-  const auto plan = PlanTrainJobs(kDemo, overrides, {}, "configs");
-  EXPECT_THAT(std::string(plan.status().message()), HasSubstr("--scope"));
-  const auto other =
-      PlanTrainJobs("configs/demo.textproto", Overrides(), {}, "configs");
-  EXPECT_THAT(std::string(other.status().message()),
-              HasSubstr("run it with micro"));
+  TrainSource source = Demo();
+  source.overrides.Set("scope", "end_to_end");
+  EXPECT_THAT(SourceMistake(source), HasSubstr("--scope"));
+  source = Demo();
+  source.config = "configs/demo.textproto";
+  EXPECT_THAT(SourceMistake(source), HasSubstr("run it with micro"));
 }
 
 // What `plan` lets a sweep name is what `train` reads.
