@@ -1,6 +1,6 @@
 #!/bin/bash
 # Makes the Python environments of the libraries under test: one per lock file
-# under configs/requirements/<set>/, unless it exists. Groups whose list says
+# under configs/requirements/<set>/, unless it exists. Groups whose lock says
 # `# optional` are made only if they are named.
 #
 #   dev/envs.sh                              the groups of the set `paper`
@@ -25,7 +25,7 @@ usual=()
 for lock in "$folder"/*.lock; do
   group="$(basename "$lock" .lock)"
   all+=("$group")
-  grep -q '^# optional' "${lock%.lock}.in" || usual+=("$group")
+  grep -q '^# optional' "$lock" || usual+=("$group")
 done
 # GROUPS is a variable of bash's own, so make hands it over under this name.
 read -ra groups <<<"${GROUPS_WANTED:-${usual[*]}}"

@@ -1,9 +1,9 @@
-"""Writes a lock file with hashes to stdout; see dev/lock.sh, which runs it.
+"""Writes a lock file with hashes anew; see dev/lock.sh, which runs it.
 
-Dependencies that the list does not name are resolved for the machine that this
-runs on. A list that says `# on top of x.lock` leaves out what that lock, beside
-it, has: programs add the other environment's packages to their path. What the
-list names itself comes first there.
+Its list are the lines that begin with `#: `. Dependencies that the list does not
+name are resolved for the machine that this runs on. A lock that says `# on top of
+x.lock` leaves out what that lock, beside it, has: programs add the other
+environment's packages to their path. What the list names itself comes first there.
 
 Then every package is looked up for both processors and both Python versions
 that the project supports. Reads only the index's metadata, so the hash of a
@@ -35,17 +35,26 @@ def pip_report(*arguments):
     return json.loads(done.stdout)["install"] if done.returncode == 0 else None
 
 
-def pins_below(requirements):
-    """The lock that a list is on top of and its pins, without packages that the
-    list names itself; or None and []."""
-    text = requirements.read_text()
-    named = re.search(r"(?m)^# on top of (\S+)$", text)
+def head_of(lock):
+    """The comments of a lock, with its list."""
+    return re.findall(r"(?m)^#.*\n", lock.read_text())
+
+
+def listed(lock):
+    """The list of a lock, as pip reads it."""
+    return "".join(line[3:] for line in head_of(lock) if line[:3] == "#: ")
+
+
+def pins_below(lock):
+    """The pins of the lock that this one is on top of, without packages that its
+    list names itself."""
+    named = re.search(r"(?m)^# on top of (\S+)$", lock.read_text())
     if named is None:
-        return None, []
-    own = re.findall(r"(?m)^([\w.-]+)==", text)
-    lower = (requirements.parent / named[1]).read_text()
+        return []
+    own = re.findall(r"(?m)^([\w.-]+)==", listed(lock))
+    lower = (lock.parent / named[1]).read_text()
     pins = re.findall(r"(?m)^[\w.-]+==[^\s\\;]+", lower)
-    return named[1], [pin for pin in pins if pin.split("==")[0] not in own]
+    return [pin for pin in pins if pin.split("==")[0] not in own]
 
 
 def pins_of(report):
@@ -54,9 +63,9 @@ def pins_of(report):
     return [f"{n}=={v}" for n, v in sorted(named, key=lambda p: p[0].lower())]
 
 
-def source_hashes(requirements, report):
+def source_hashes(lock, report):
     """Pin to hash of the packages that the list takes as source."""
-    names = re.findall(r"(?m)^--no-binary (\S+)$", requirements.read_text())
+    names = re.findall(r"(?m)^--no-binary (\S+)$", listed(lock))
     return {
         pins_of([p])[0]: p["download_info"]["archive_info"]["hashes"]["sha256"]
         for p in report
@@ -105,29 +114,25 @@ def lock_lines(pin, found):
 
 
 def main():
-    requirements = pathlib.Path(sys.argv[1])
-    lower, provided = pins_below(requirements)
-    report = pip_report("--requirement", str(requirements), *provided)
-    if report is None:
-        sys.exit(f"{requirements}: pip cannot resolve it (see above)")
-    pins = [pin for pin in pins_of(report) if pin not in provided]
-    sources = source_hashes(requirements, report)
-    wheels = [pin for pin in pins if pin not in sources]
+    lock = pathlib.Path(sys.argv[1])
+    provided = pins_below(lock)
     with tempfile.TemporaryDirectory() as folder:
+        requirements = pathlib.Path(folder) / "requirements.txt"
+        requirements.write_text(listed(lock))
+        report = pip_report("--requirement", str(requirements), *provided)
+        if report is None:
+            sys.exit(f"{lock}: pip cannot resolve it (see above)")
+        pins = [pin for pin in pins_of(report) if pin not in provided]
+        sources = source_hashes(lock, report)
+        wheels = [pin for pin in pins if pin not in sources]
         found = {
             (machine, python): hashes_on(wheels, machine, python, folder)
             | sources
             for machine in MACHINES
             for python in PYTHONS
         }
-    print(
-        f"# Made by dev/lock.sh from {requirements.name}; change that file"
-        " instead."
-    )
-    if lower is not None:
-        print(f"# on top of {lower}")
-    for pin in pins:
-        print(lock_lines(pin, found))
+    lines = [lock_lines(pin, found) + "\n" for pin in pins]
+    lock.write_text("".join(head_of(lock) + lines))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Writes a lock file with hashes from a list of exact versions:
+# Writes a lock file with hashes anew from the exact versions that its lines "#: "
+# list. A new lock has only these lines at first.
 #
-#   dev/lock.sh dev/locks/requirements.in >dev/locks/requirements.lock
+#   dev/lock.sh dev/locks/requirements.lock
 #
 # Dependencies of the listed packages are resolved and pinned too. One lock
 # serves both processors and both Python versions that the project supports; a
@@ -10,7 +11,7 @@ set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-[[ $# -eq 1 ]] || die "usage: lock.sh REQUIREMENTS.in"
+[[ $# -eq 1 ]] || die "usage: lock.sh FILE.lock"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 

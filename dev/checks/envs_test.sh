@@ -47,7 +47,7 @@ bash -euo pipefail <(awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 }
   inside' docs/adapters_python.md) >"$out/log" 2>&1 || status=$?
 # The last command compares: 0 the same or faster, 3 slower, 4 cannot tell.
 [[ $status =~ ^(0|3|4)$ ]] || fail "exit $status: $(tail -n 5 "$out/log")"
-version_in() { sed -n 's/^pillow==//p' "configs/requirements/$1/pillow.in"; }
+version_in() { sed -n 's/^#: pillow==//p' "configs/requirements/$1/pillow.lock"; }
 change="$(version_in paper) → $(version_in current)"
 grep -q "library pillow; version $change;" "$out/changes.md" ||
   fail "changes.md does not say $change"

@@ -33,15 +33,13 @@ class LockTest(unittest.TestCase):
                 "a==1 \\\n    --hash=sha256:11\n"
                 'b==2 ; platform_machine == "x86_64" \\\n    --hash=sha256:2\n'
             )
-            plain, top = folder / "plain.in", folder / "top.in"
-            plain.write_text("c==3\n")
-            top.write_text("# optional\n# on top of base.lock\nc==3\n")
-            self.assertEqual(lock.pins_below(plain), (None, []))
-            self.assertEqual(
-                lock.pins_below(top), ("base.lock", ["a==1", "b==2"])
-            )
-            top.write_text("# on top of base.lock\na==0\n")
-            self.assertEqual(lock.pins_below(top), ("base.lock", ["b==2"]))
+            plain, top = folder / "plain.lock", folder / "top.lock"
+            plain.write_text("#: c==3\n")
+            top.write_text("# optional\n# on top of base.lock\n#: c==3\n")
+            self.assertEqual(lock.pins_below(plain), [])
+            self.assertEqual(lock.pins_below(top), ["a==1", "b==2"])
+            top.write_text("# on top of base.lock\n#: a==0\na==1\n")
+            self.assertEqual(lock.pins_below(top), ["b==2"])
 
     def test_one_hash_each_of_all_wheels(self):
         found = {
@@ -76,8 +74,8 @@ class LockTest(unittest.TestCase):
     def test_a_package_that_is_taken_as_source(self):
         report = answer(("a", "1", "11"), ("b", "2", "22"))
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "x.in"
-            path.write_text("--no-binary b\na==1\n")
+            path = pathlib.Path(folder) / "x.lock"
+            path.write_text("#: --no-binary b\n#: a==1\n")
             found = lock.source_hashes(path, report)
         self.assertEqual(found, {"b==2": "22"})
 

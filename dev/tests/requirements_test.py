@@ -31,15 +31,16 @@ def canonical(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def pins_of(path):
-    """Package to version."""
-    found = re.findall(r"(?m)^([\w.-]+)==([^\s\\;]+)", path.read_text())
+def pins_of(path, head=""):
+    """Package to version; of its list with the head `#: `."""
+    text = path.read_text()
+    found = re.findall(rf"(?m)^{head}([\w.-]+)==([^\s\\;]+)", text)
     return {canonical(name): version for name, version in found}
 
 
 def faults_of_lock(lock):
     pins = pins_of(lock)
-    for name, version in pins_of(lock.with_suffix(".in")).items():
+    for name, version in pins_of(lock, "#: ").items():
         if pins.get(name) != version:
             yield f"{lock}: {name} is {pins.get(name)}, its list has {version}"
     for entry in re.split(r"(?m)^(?=\w)", lock.read_text())[1:]:
