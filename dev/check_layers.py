@@ -5,10 +5,10 @@
     check_layers.py RECORDED.xml    reads a recorded `bazel query --output=xml`
     check_layers.py --write         writes the table of docs/design.md
 
-The allowed uses are in dev/layers.toml, which that table shows. Every dependency counts, including
-those of tests and those inside a select. For the libraries that a program
-links, only what reaches its binary counts. Exits 1 with one line per forbidden
-use.
+The allowed uses are in dev/layers.toml, which that table shows. Every
+dependency counts, including those of tests and those inside a select. For the
+libraries that a program links, only what reaches its binary counts. Exits 1
+with one line per forbidden use.
 """
 
 import pathlib

@@ -1,9 +1,10 @@
 """Writes a lock file with hashes anew; see dev/lock.sh, which runs it.
 
-Its list are the lines that begin with `#: `. Dependencies that the list does not
-name are resolved for the machine that this runs on. A lock that says `# on top of
-x.lock` leaves out what that lock, beside it, has: programs add the other
-environment's packages to their path. What the list names itself comes first there.
+Its list are the lines that begin with `#: `. Dependencies that the list does
+not name are resolved for the machine that this runs on. A lock that says `# on
+top of x.lock` leaves out what that lock, beside it, has: programs add the other
+environment's packages to their path. What the list names itself comes first
+there.
 
 Then every package is looked up for both processors and both Python versions
 that the project supports. Reads only the index's metadata, so the hash of a
@@ -46,8 +47,8 @@ def listed(lock):
 
 
 def pins_below(lock):
-    """The pins of the lock that this one is on top of, without packages that its
-    list names itself."""
+    """The pins of the lock that this one is on top of, without packages that
+    its list names itself."""
     named = re.search(r"(?m)^# on top of (\S+)$", lock.read_text())
     if named is None:
         return []
