@@ -90,7 +90,7 @@ show --format=markdown --output=verdicts.md
 show --format=junit --output=junit.xml
 show --format=sarif --output=verdicts.sarif
 show --format=github
-cat verdicts.md >>"$GITHUB_STEP_SUMMARY"
+head -c 1000000 verdicts.md >>"$GITHUB_STEP_SUMMARY"
 echo "status=$status" >>"$GITHUB_OUTPUT\""""
 
 UPDATE = """\
@@ -106,9 +106,10 @@ git -c user.name="$GITHUB_ACTOR" \\
 git push origin HEAD:main"""
 
 COMMENT = """\
-# One comment per job, which later runs replace.
+# One comment per job, which later runs replace: our own, not one that somebody
+# else can edit. GitHub takes 65536 characters.
 mark="<!-- feedrate $GITHUB_JOB -->"
-{ echo "$mark"; cat verdicts.md; } | jq -Rs '{body: .}' >comment.json
+{ echo "$mark"; cat verdicts.md; } | jq -Rs '{body: .[:65000]}' >comment.json
 api() {
   curl -fsS -H "Authorization: Bearer $GH_TOKEN" \\
     -H "Accept: application/vnd.github+json" "$@"
@@ -116,7 +117,8 @@ api() {
 comments="$GITHUB_API_URL/repos/$GITHUB_REPOSITORY/issues"
 old="$(api "$comments/$NUMBER/comments?per_page=100" |
   jq -r --arg mark "$mark" \\
-    '[.[] | select(.body | startswith($mark)) | .id][0] // empty')"
+    '[.[] | select(.user.login == "github-actions[bot]")
+      | select(.body | startswith($mark)) | .id][0] // empty')"
 if [ -n "$old" ]; then
   api -X PATCH -d @comment.json "$comments/comments/$old" >/dev/null
 else
@@ -158,8 +160,9 @@ def indent(lines, spaces):
     return [" " * spaces + line if line else line for line in lines]
 
 
-def checkout(side, ref):
-    values = {"ref": ref, "path": side}
+def checkout(side, ref, credentials="false"):
+    # What is measured must not find the token of the job.
+    values = {"ref": ref, "path": side, "persist-credentials": credentials}
     return step(
         f"Check out the {side}", uses="actions/checkout@v4", values=values
     )
@@ -294,6 +297,7 @@ def workflow(args):
     )
     if args.baselines:
         current = {"CURRENT": "${{ steps.measure.outputs.current }}"}
+        stored = {"BASELINES": f"head/{args.baselines}"}
         lines += job(
             "baseline",
             args,
@@ -302,19 +306,28 @@ def workflow(args):
             {
                 "COMMAND": args.command,
                 "FOLDER": "head",
-                "BASELINES": f"head/{args.baselines}",
-                "TOLERANCES": args.tolerances and f"head/{args.tolerances}",
+                # A pull request does not choose what it is compared with.
+                "BASELINES": f"base/{args.baselines}",
+                "TOLERANCES": args.tolerances and f"base/{args.tolerances}",
             },
             checkout(
+                "base",
+                "${{ github.event.pull_request.base.sha || github.ref }}",
+            )
+            + checkout(
                 "head",
                 "${{ github.event.pull_request.head.sha || github.ref }}",
+                "${{ github.event_name == 'workflow_dispatch' }}",
             )
             + prepare(args, "head")
             + step("Measure", MEASURE, id="measure")
             + step(
-                "Update the baseline", UPDATE, condition=BY_HAND, env=current
+                "Update the baseline",
+                UPDATE,
+                condition=BY_HAND,
+                env={**current, **stored},
             )
-            + step("Push the baseline", PUSH, condition=BY_HAND)
+            + step("Push the baseline", PUSH, condition=BY_HAND, env=stored)
             + conclude(STORED, PULL_REQUEST, current),
         )
     if args.eval:

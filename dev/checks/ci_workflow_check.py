@@ -64,7 +64,13 @@ class GitHub(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         assert self.path == "/repos/o/p/issues/7/comments", self.path
-        self.comments.append({"id": len(self.comments) + 1, **self.body()})
+        self.comments.append(
+            {
+                "id": len(self.comments) + 1,
+                "user": {"login": "github-actions[bot]"},
+                **self.body(),
+            }
+        )
         self.answer(b"{}")
 
     def do_PATCH(self):
@@ -348,6 +354,13 @@ def run_workflow(new_runner, origin, comments):
     assert re.search(r"^performance/.*\.rows\.jsonl$", files, re.M), files
     print("baseline: stored", flush=True)
 
+    # Somebody who would like to edit the verdict later.
+    forged = {
+        "id": 1,
+        "user": {"login": "mallory"},
+        "body": "<!-- feedrate duel -->",
+    }
+    comments.append(forged.copy())
     for kind, found in (("slower", 3), ("same", 0)):
         event = origin.pull_request(kind)
         for name in jobs:
@@ -356,8 +369,9 @@ def run_workflow(new_runner, origin, comments):
             kept = {path.name for path in runner.artifacts}
             assert {"verdicts.md", "junit.xml", "verdicts.sarif"} <= kept, kept
         # One comment per job; those of the second round took their place.
-        assert len(comments) == len(jobs) == 3, comments
-        bodies = [comment["body"] for comment in comments]
+        assert comments[0] == forged, comments
+        assert len(comments) - 1 == len(jobs) == 3, comments
+        bodies = [comment["body"] for comment in comments[1:]]
         assert sum("1 slower" in body for body in bodies) == found, bodies
     run("duel", origin.pull_request("crashed")).check("crashed")
 
