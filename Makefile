@@ -90,6 +90,11 @@ lint: ## clang-tidy on changed files, shellcheck, ruff, BUILD conventions
 	@dev/setup.sh build dev
 	@dev/lint.sh
 
+.PHONY: compile-commands
+compile-commands: ## compile_commands.json for clangd, clang-tidy and editors
+	@dev/setup.sh build dev
+	@dev/compile_commands.sh
+
 .PHONY: completions
 completions: ## Shell completions for bash, zsh and fish in dist/completions
 	@dev/setup.sh build

@@ -32,16 +32,10 @@ changed_sources() {
   } | sort -u
 }
 
-# The flags that a compile would get, as far as clang-tidy cares. Headers that
-# Bazel generates are in bazel-bin.
 tidy() {
-  local flags=(-std=c++17 -I. -isystem bazel-bin) generated
-  mapfile -t generated < <(bazel query --noshow_progress \
-    'kind(genrule, //lib/... + //tools/...)' 2>/dev/null)
-  dev/bazel.sh build --noshow_progress "${generated[@]}" ||
-    say "the build failed: clang-tidy may miss generated headers"
+  dev/compile_commands.sh
   printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} \
-    clang-tidy --quiet --warnings-as-errors='*' {} -- "${flags[@]}"
+    clang-tidy --quiet --warnings-as-errors='*' -p . {}
 }
 
 # Except in headers that are compiled themselves, where g++ warns about it.
