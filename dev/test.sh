@@ -115,20 +115,18 @@ collect() {
 
 # run_checks FILE: the checks of FILE, a line each "NAME COMMAND...".
 run_checks() {
-  local line name running=() slots="${JOBS:-$(nproc)}" i
+  local line name ended slots="${JOBS:-$(nproc)}"
+  declare -A running=() # Names by process.
   while IFS= read -r line; do
     name="${line%% *}"
     # shellcheck disable=SC2086  # Words of the line.
     start "$name" ${line#* }
-    running+=("$name")
+    running[$!]="$name"
     while [[ ${#running[@]} -ge "$slots" ]]; do
-      wait -n
-      for i in "${!running[@]}"; do
-        if [[ -e "$work/${running[i]//\//_}.status" ]]; then
-          collect "${running[i]}"
-          unset "running[i]"
-        fi
-      done
+      # A check that was killed leaves no status, and counts as failed.
+      wait -n -p ended "${!running[@]}"
+      collect "${running[$ended]}"
+      unset "running[$ended]"
     done
   done <"$1"
   wait
