@@ -16,7 +16,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 cd "$REPO_ROOT"
 
 out="${OUT:-study_mixture}"
-# Fewer than 160 steps are labelled indicative; six rounds are the fewest that
+# Fewer than 160 steps are labeled indicative; six rounds are the fewest that
 # have an interval of 95%.
 steps="${STEPS:-40}"
 rounds="${ROUNDS:-6}"

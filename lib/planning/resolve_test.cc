@@ -153,7 +153,7 @@ TEST(ResolveTest, SelectionErrors) {
                         "in the set of image-rgb: Every loader recipe"));
   EXPECT_THAT(error("transforms: \"Colorize\""),
               HasSubstr("\"Colorize\" is not in the set of image-rgb: Works "
-                        "on grey images"));
+                        "on gray images"));
   EXPECT_THAT(error("transforms: [\"Resize\", \"Resize\"]"),
               HasSubstr("selection.transforms[1]: \"Resize\" is listed twice"));
   EXPECT_EQ(error("transform_set: \"all\""),

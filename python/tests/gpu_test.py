@@ -29,7 +29,7 @@ STD = np.array((0.229, 0.224, 0.225), np.float32).reshape(1, 3, 1, 1)
 # floats; and where the CPU rounds to bytes between steps.
 EQUAL = (0.02, 0.01)
 ROUNDED = (8.0, 1.5)
-# Engines do not smooth colours between pixels.
+# Engines do not smooth colors between pixels.
 ENGINES = (255.0, 6.0)
 
 

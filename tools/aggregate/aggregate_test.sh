@@ -41,7 +41,7 @@ refuses() {
 
 by=--by=transform,library
 golden table.golden.txt $by "$ROWS"
-golden colour.golden.txt $by --color=always "$ROWS"
+golden color.golden.txt $by --color=always "$ROWS"
 golden speed_up.golden.txt $by --relative-to=opencv "$ROWS"
 golden any_work.golden.txt $by --relative-to=opencv --any-work --sort=-ratio \
   "$ROWS"

@@ -79,7 +79,7 @@ class Setting:
 
 
 def signed_rank_interval(values, confidence=CONFIDENCE):
-    """(estimate, low, high) of the centre of `values`; None where they are too
+    """(estimate, low, high) of the center of `values`; None where they are too
     few for the confidence. Exact where no two sums tie."""
     count = len(values)
     means = sorted(
