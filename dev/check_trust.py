@@ -17,8 +17,21 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Tests and benches make up what they read.
 LEFT_OUT = re.compile(
     r"_test\.(cc|py)$|_fuzz\.(cc|h)$|/testing/|/bench|^dev/|^docs/"
-    r"|^testdata/|_benchmark\.cc$|^examples/"
+    r"|^testdata/|_benchmark\.cc$|^examples/|_test\.sh$"
 )
+
+# They start programs, from an argument vector.
+PROCESSES = [
+    "lib/adapters/torch/blas.cc",
+    "lib/gate/duel/allocations/allocating.cc",
+    "lib/gate/duel/allocations/preloaded.cc",
+    "lib/gate/duel/timed_command.cc",
+    "lib/machine/git_state.cc",
+    "lib/staging/subprocess.cc",
+    "lib/worker/process.cc",
+    "python/feedrate/__main__.py",
+    "tools/stage_dataset/tool_testing.cc",
+]
 
 # (pattern, ending of files, places where it is right, what to use instead)
 LINES = [
@@ -81,19 +94,23 @@ LINES = [
         "lib/records for records, lib/imports/json_values.h for other files",
     ),
     (
-        r"\b(system|popen|execlp?)\(|\"/bin/(ba)?sh\", \"-c\"",
-        ".cc .h",
-        [],
+        r"\b(system|popen|exec[lv]p?e?|posix_spawnp?)\("
+        r"|\"[\w/]*\bsh\", *\"-c\"|\"[\w/]*\b(ba|da|z)sh\", *\"-c\"",
+        ".cc .h .py",
+        PROCESSES,
         "an argument vector: lib/staging/subprocess.h or lib/worker",
     ),
     (
-        r"shell=True|\bos\.(system|popen)\(|\b(eval|exec)\(",
+        r"shell *= *True|\bos\.(system|popen|exec\w*|spawn\w*)\("
+        r"|\b(eval|exec)\(|\bfrom os import (system|popen)|\brunpy\.",
         ".py",
-        [],
+        ["python/feedrate/__main__.py"],
         "an argument vector; lib/adapters/python/params.py reads parameters",
     ),
     (
-        r"\bpickle\.loads?\(|\btorch\.load\(|\byaml\.(unsafe_)?load\(",
+        r"\bpickle\.(loads?|Unpickler)\(|\btorch\.load\(|\bmarshal\.loads?\("
+        r"|\byaml\.(unsafe_|full_)?load\(|\bshelve\.open\(|\bread_pickle\("
+        r"|\bjoblib\.load\(|allow_pickle *= *True|\.extractall\(",
         ".py",
         [
             # States of loaders, which the same run has written.
@@ -104,7 +121,7 @@ LINES = [
         "JSON, or safetensors",
     ),
     (
-        r"\bimport_module\(|\b__import__\(",
+        r"\bimport_module\(|\b__import__\(|\bspec_from_file_location\(",
         ".py",
         [
             # Names of ours, and the subject that a flag names.
@@ -113,8 +130,42 @@ LINES = [
             "lib/adapters/python/loaders/mixture.py",
             "lib/adapters/python/server.py",
             "lib/adapters/python/subject.py",
+            # The file that it replaced.
+            "lib/gate/duel/python_sampler.py",
         ],
         "lib/adapters/python/subject.py, for what --subject names",
+    ),
+    (
+        r"\b(open|Path|environ)[(\[] *(row|record|job|run|env|verdict)\[",
+        ".py",
+        [],
+        "a name that is checked first, such as by a list of those known",
+    ),
+    (
+        r"JsonStringToMessage|google/protobuf/util/json",
+        ".cc .h",
+        [],
+        "lib/records, whose reader refuses what is said twice",
+    ),
+    (
+        r"std::regex\b|re2/re2\.h",
+        ".cc .h",
+        # Patterns of probes, which are a part of the evaluation.
+        ["lib/runner/eval/eval_run.cc"],
+        "GlobMatches of lib/gate/paired_rows.h",
+    ),
+    (
+        r"\b(inner|outer)HTML\b|\binsertAdjacentHTML\b|\bdocument\.write\b"
+        r"|\beval\(|\bnew Function\b",
+        ".js",
+        [],
+        "textContent",
+    ),
+    (
+        r"^\s*eval\b|\b(ba)?sh -c \"[^\"]*\$|\|\s*(ba)?sh\b",
+        ".sh",
+        [],
+        "an array of words",
     ),
 ]
 
@@ -123,15 +174,51 @@ RECORD = (
     r"(?:\b(?:row|job|run|env|verdict|calibration|record|example|known|one)s?"
     r"(?:\.|->)\w+\(\)|\b(?:machine_|env_|run_|job_)?(?:profile|run_id|job_id)\b)"
 )
-# In the arguments of a function that takes a path, or in the first of several.
-PATH_OF_RECORD = re.compile(
-    rf"\b(?:JoinPath|MakeFolder|open|openat|[io]fstream(?:\s+\w+)?)\(.*?{RECORD}"
-    rf"|\b(?:WriteFile|ReadFile)\w*\(\s*[^,]*?{RECORD}",
-    re.DOTALL,
-)
-CHECKED = re.compile(r"\b(?:FileNameOf|CheckStaysBelow)\(")
-# Where the text was checked before.
-PATH_PLACES = ("lib/gate/baselines.cc",)
+OF_RECORD = re.compile(RECORD)
+TEXT = r"\"(?:[^\"\\\n]|\\.)*\""
+# (what a statement does with a record's text, what makes it right, places where
+# the text was checked before, what is found and what to use instead)
+STATEMENTS = [
+    (
+        # In the arguments of a function that takes a path, or in the first of
+        # several; or behind a slash.
+        rf"\b(?:JoinPath|MakeFolder|open|openat|fopen|rename|unlink|mkdir|symlink"
+        rf"|link|RemoveAll|remove_all|create_director\w+|fs::path|path"
+        rf"|ListFiles|ListPlainFiles|NewFile::Create|dlopen|setenv"
+        rf"|[io]fstream(?:\s+\w+)?)\(.*?{RECORD}"
+        rf"|\b(?:WriteFile|ReadFile)\w*\(\s*[^,]*?{RECORD}"
+        rf"|\"/\"(?: \+|,) *{RECORD}|\bpath\(\w+\) */ *{RECORD}",
+        r"\b(?:FileNameOf|CheckStaysBelow)\(",
+        # A name in SARIF looks like a path.
+        ["lib/gate/baselines.cc", "lib/gate/verdict/ci_formats.cc"],
+        "a path of a record's text: use FileNameOf or CheckStaysBelow of"
+        " lib/base/files.h",
+    ),
+    (
+        rf"\"(?:[^\"\\\n]|\\.)*<(?:/?[a-z][a-z0-9]*|!--)[^\"\n]*\"\s*[,+<]+\s*"
+        rf"{RECORD}",
+        r"\b(?:XmlText|MarkdownText|MarkdownCode|LatexText|PrintableText)\(",
+        [],
+        "markup around a record's text: use XmlText of lib/base/text.h",
+    ),
+    (
+        rf"\"(?:[^\"\\\n]|\\.)*(?:^|[ \"])--[a-z_-]+=\"\s*[,+<]+\s*{RECORD}",
+        r"\b(?:ShellWord|CheckedCommand|CommandAgain|FlagOf)\(",
+        [],
+        "a command of a record's text: use ShellWord of lib/base/text.h and"
+        " lib/records/attempts.h",
+    ),
+    (
+        rf"\b(?:std::c(?:err|out)\b|LOG\().*?<<\s*{RECORD}",
+        r"\b(?:PrintableText|PrintableLines)\(",
+        [],
+        "a record's text on a terminal: use PrintableText of lib/base/text.h",
+    ),
+]
+STATEMENTS = [
+    (re.compile(does, re.DOTALL), re.compile(right), *rest)
+    for does, right, *rest in STATEMENTS
+]
 
 
 def files():
@@ -144,17 +231,30 @@ def files():
     ).stdout.splitlines()
     for name in listed:
         path = ROOT / name
-        if name.endswith((".cc", ".h", ".py")) and path.is_file():
+        if name.endswith((".cc", ".h", ".py", ".js", ".sh")) and path.is_file():
             if not LEFT_OUT.search(name):
                 yield name, path.read_text(errors="replace")
 
 
+# What may hold the start of a comment comes first.
+LITERAL = r"""\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"""
+COMMENTS = {
+    ".py": r"(?P<comment>\"\"\".*?\"\"\")|" + LITERAL + r"|(?P<line>#[^\n]*)",
+    ".sh": r"(?P<comment>(?:^|(?<=\s))#[^\n]*)|(?P<line>$.)",
+}
+OTHERS = LITERAL + r"|(?P<comment>//[^\n]*)|(?P<line>/\*.*?\*/)"
+
+
 def without_comments(name, text):
     """With as many lines."""
-    comment = r'""".*?"""|#[^\n]*' if name.endswith(".py") else r"//[^\n]*"
-    return re.sub(
-        comment, lambda one: "\n" * one[0].count("\n"), text, flags=re.DOTALL
-    )
+
+    def kept(one):
+        if one["comment"] is None and one["line"] is None:
+            return one[0]
+        return "\n" * one[0].count("\n")
+
+    comment = COMMENTS.get(name[-3:], OTHERS)
+    return re.sub(comment, kept, text, flags=re.DOTALL | re.MULTILINE)
 
 
 def findings(name, text, used):
@@ -164,25 +264,27 @@ def findings(name, text, used):
         if not name.endswith(tuple(endings.split())):
             continue
         place = next((one for one in places if name.startswith(one)), None)
-        for found in re.finditer(pattern, text):
+        for found in re.finditer(pattern, text, re.MULTILINE):
             if place:
                 used.add((pattern, place))
                 break
             line = text.count("\n", 0, found.start()) + 1
             yield f"{name}:{line}: {found[0]}: use {instead}"
-    if name.endswith(".py") or name in PATH_PLACES:
+    if not name.endswith((".cc", ".h")):
         return
     start = 0
-    for end in re.finditer(r"[;{}]", text):
+    for end in re.finditer(rf"{TEXT}|[;{{}}]", text):
+        if end[0][0] == '"':
+            continue
         statement, begin = text[start : end.start()], start
         start = end.end()
-        found = PATH_OF_RECORD.search(statement)
-        if found and not CHECKED.search(statement):
-            line = text.count("\n", 0, begin + found.start()) + 1
-            yield (
-                f"{name}:{line}: a path of a record's text: use FileNameOf or"
-                " CheckStaysBelow of lib/base/files.h"
-            )
+        if not OF_RECORD.search(statement):
+            continue
+        for does, right, places, what in STATEMENTS:
+            found = does.search(statement)
+            if found and not right.search(statement) and name not in places:
+                line = text.count("\n", 0, begin + found.start()) + 1
+                yield f"{name}:{line}: {what}"
 
 
 # "`A`, `B` and `C` in lib/x.h"
