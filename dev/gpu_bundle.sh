@@ -32,8 +32,8 @@ add() {
 # What gpu_check.sh runs of a bundle.
 tools="${TOOLS:-micro pipeline plan aggregate check_coverage collect_env video train
   eval}"
-bench=//lib/adapters/cuda/bench:cuda_bench
-tests=(//lib/adapters/cuda/kernels:fused_test //lib/adapters/cuda:cuda_adapter_test
+bench=//lib/ops/cuda/bench:cuda_bench
+tests=(//lib/ops/cuda/kernels:fused_test //lib/adapters/cuda:cuda_adapter_test
   //lib/adapters/torch:torch_gpu_test
   //lib/adapters/worker/testing:list_entries //lib/model/fused:fused_check
   //lib/model/fused:kernels_check)
@@ -63,7 +63,7 @@ ln -s ../.. "$folder/python/feedrate/bundle"
 install -m 755 dev/gpu_check.sh "$folder/gpu_check.sh"
 install -m 755 dev/gpu_train.sh "$folder/gpu_train.sh"
 install -m 644 dev/gpu_train.py "$folder/gpu_train.py"
-install -m 644 lib/adapters/cuda/bench/bench_peers.py "$folder/bench_peers.py"
+install -m 644 lib/ops/cuda/bench/bench_peers.py "$folder/bench_peers.py"
 install -m 644 dev/gpu_check.py "$folder/gpu_check.py"
 mkdir -p "$folder/wheels"
 # add_wheels PIN...: for the target's Python.

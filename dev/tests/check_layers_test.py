@@ -85,7 +85,7 @@ class CheckLayersTest(unittest.TestCase):
             with self.subTest(heavy):
                 self.expect(
                     with_use("//lib/tar:reader", heavy, "data"),
-                    f"//lib/tar:reader uses {heavy}: only media, adapters",
+                    f"//lib/tar:reader uses {heavy}: only media, ops",
                 )
 
     def test_light_program_links_heavy_library(self):

@@ -8,9 +8,9 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/params.h"
-#include "lib/adapters/worker/timing_loop.h"
+#include "lib/base/stopwatch.h"
 #include "lib/loader/source/source.h"
+#include "lib/ops/params.h"
 
 namespace feedrate {
 namespace {

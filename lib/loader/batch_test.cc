@@ -379,9 +379,9 @@ TEST(RecipeTest, NamesTheStepThatIsWrong) {
 
 using ::testing::HasSubstr;
 
-TransformSpec MixSpec(const std::string& op,
-                      const std::string& batch_transform) {
-  TransformSpec spec;
+PrepareCommand MixSpec(const std::string& op,
+                       const std::string& batch_transform) {
+  PrepareCommand spec;
   spec.transform = "Mixup";
   spec.native_op = op;
   spec.loader.emplace().batch_transform = batch_transform;
@@ -389,7 +389,7 @@ TransformSpec MixSpec(const std::string& op,
 }
 
 TEST(MixSpecTest, WordsOfTheTransformSets) {
-  TransformSpec spec = MixSpec(kMixupOp, "mixup");
+  PrepareCommand spec = MixSpec(kMixupOp, "mixup");
   spec.params = {"alpha=0.8"};
   EXPECT_EQ(MixOptionsOf(spec)->kind, MixKind::kMixup);
   EXPECT_EQ(MixOptionsOf(spec)->alpha, 0.8);
@@ -399,7 +399,7 @@ TEST(MixSpecTest, WordsOfTheTransformSets) {
 }
 
 TEST(MixSpecTest, MistakesAreNamed) {
-  TransformSpec spec = MixSpec(kMixupOp, "mixup");
+  PrepareCommand spec = MixSpec(kMixupOp, "mixup");
   for (const std::string alpha : {"0", "-1"}) {
     spec.params = {"alpha=" + alpha};
     EXPECT_THAT(std::string(MixOptionsOf(spec).status().message()),

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/adapters/worker/params.h"
+#include "lib/ops/params.h"
 
 namespace feedrate {
 

@@ -9,9 +9,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/worker/params.h"
-#include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/loader/testing/test_files.h"
+#include "lib/media/small_corpus.h"
+#include "lib/ops/params.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 

@@ -10,8 +10,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
+#include "lib/ops/params.h"
 
 namespace feedrate {
 namespace {
@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<RecipeStep>> StepsOf(const TransformSpec& spec) {
   return steps;
 }
 
-absl::StatusOr<Recipe> RecipeOf(const TransformSpec& spec) {
+absl::StatusOr<Recipe> RecipeOf(const PrepareCommand& spec) {
   const LoaderSpec& loader = *spec.loader;
   Recipe recipe;
   recipe.channels = loader.channels;
@@ -94,11 +94,11 @@ absl::StatusOr<Recipe> RecipeOf(const TransformSpec& spec) {
   recipe.std = loader.std;
   recipe.input_scale = loader.input_scale;
   if (IsMixOp(spec.native_op)) return recipe;
-  ASSIGN_OR_RETURN(recipe.steps, StepsOf(spec));
+  ASSIGN_OR_RETURN(recipe.steps, StepsOf(TransformOf(spec)));
   return recipe;
 }
 
-absl::StatusOr<MixOptions> MixOptionsOf(const TransformSpec& spec) {
+absl::StatusOr<MixOptions> MixOptionsOf(const PrepareCommand& spec) {
   MixOptions mix;
   if (spec.loader->batch_transform == "mixup") mix.kind = MixKind::kMixup;
   if (spec.loader->batch_transform == "cutmix") mix.kind = MixKind::kCutMix;

@@ -70,11 +70,11 @@ inline bool IsMixOp(const std::string& native_op) {
 
 // The recipe of a transform, which has no steps if it mixes batches.
 // InvalidArgument as StepsOf. REQUIRES: spec.loader is set.
-absl::StatusOr<Recipe> RecipeOf(const TransformSpec& spec);
+absl::StatusOr<Recipe> RecipeOf(const PrepareCommand& spec);
 
 // Mixing options from the loader's `batch_transform` and the params of a mixing
 // operation. InvalidArgument names what is not understood. REQUIRES:
 // spec.loader is set.
-absl::StatusOr<MixOptions> MixOptionsOf(const TransformSpec& spec);
+absl::StatusOr<MixOptions> MixOptionsOf(const PrepareCommand& spec);
 
 }  // namespace feedrate

@@ -11,10 +11,11 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/cuda/cuda_device.h"
-#include "lib/adapters/cuda/fused_op.h"
-#include "lib/adapters/cuda/kernels/fused.h"
+#include "lib/adapters/cuda/cuda_probe.h"
 #include "lib/base/status_macros.h"
+#include "lib/ops/cuda/cuda_device.h"
+#include "lib/ops/cuda/fused_op.h"
+#include "lib/ops/cuda/kernels/fused.h"
 
 namespace feedrate {
 namespace {
@@ -257,13 +258,13 @@ std::string CudaAdapter::version() const {
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> CudaAdapter::Prepare(
-    const TransformSpec& spec, const Corpus& corpus) {
+    const PrepareCommand& spec, const Corpus& corpus) {
   if (spec.device != "cuda") {
     return absl::InvalidArgumentError(
         absl::StrCat("the kernels of cuda run on cuda, not on ", spec.device));
   }
   RETURN_IF_ERROR(CheckCorpus(corpus));
-  ASSIGN_OR_RETURN(FusedOp op, MakeFusedOp(spec));
+  ASSIGN_OR_RETURN(FusedOp op, MakeFusedOp(TransformOf(spec)));
   auto transform = std::make_unique<CudaTransform>(
       std::move(op), std::max<int64_t>(spec.batch, 1));
   RETURN_IF_ERROR(transform->Load(corpus));

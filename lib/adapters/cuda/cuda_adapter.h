@@ -19,7 +19,7 @@ class CudaAdapter : public Adapter {
   std::string library() const override { return "cuda"; }
   std::string version() const override;
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) override;
+      const PrepareCommand& spec, const Corpus& corpus) override;
 };
 
 }  // namespace feedrate

@@ -13,11 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/cuda/testing/run_on_host.h"
-#include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
+#include "lib/media/small_corpus.h"
+#include "lib/ops/cuda/testing/run_on_host.h"
 #include "lib/records/worker.pb.h"
 
 namespace feedrate {
@@ -47,7 +47,7 @@ class CudaAdapterTest : public ::testing::Test {
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
       const std::string& op, const std::vector<std::string>& params,
       int64_t batch) {
-    TransformSpec spec;
+    PrepareCommand spec;
     spec.device = "cuda";
     spec.native_op = op;
     spec.params = params;
@@ -96,7 +96,7 @@ TEST_F(CudaAdapterTest, EveryEntryIsWhatTheHostMakes) {
       SCOPED_TRACE(absl::StrCat(transform.name(), " ", entry.params_profile()));
       const TransformSpec spec = CudaSpecOf(transform, entry);
       const absl::StatusOr<FusedOp> op = MakeFusedOp(spec);
-      const auto prepared = adapter_.Prepare(spec, corpus_);
+      const auto prepared = Prepare(spec.native_op, spec.params, 0);
       ASSERT_TRUE(op.ok() && prepared.ok()) << prepared.status();
       ++entries;
       for (int64_t item = 0; item < corpus_.size(); ++item) {

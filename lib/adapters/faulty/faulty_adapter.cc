@@ -20,11 +20,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/server.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/split_mix64.h"
 #include "lib/base/status_macros.h"
+#include "lib/ops/params.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
@@ -284,7 +284,7 @@ struct Plan {
   bool always = false;
 };
 
-absl::StatusOr<Plan> ReadPlan(const TransformSpec& spec) {
+absl::StatusOr<Plan> ReadPlan(const PrepareCommand& spec) {
   Plan plan;
   plan.name = spec.native_op;
   ASSIGN_OR_RETURN(plan.fault, FindFault(plan.name));
@@ -355,7 +355,7 @@ class FaultyTransform : public PreparedTransform {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> FaultyAdapter::Prepare(
-    const TransformSpec& spec, const Corpus& corpus) {
+    const PrepareCommand& spec, const Corpus& corpus) {
   ASSIGN_OR_RETURN(Plan plan, ReadPlan(spec));
   if (plan.when == kPrepare) plan.fault(plan.settings);
   return std::make_unique<FaultyTransform>(std::move(plan), corpus);
@@ -405,7 +405,7 @@ class IdStream : public BatchStream {
 
 class FaultyLoader : public PreparedLoader {
  public:
-  FaultyLoader(const TransformSpec& spec, int64_t leaked_bytes)
+  FaultyLoader(const PrepareCommand& spec, int64_t leaked_bytes)
       : fault_(spec.native_op),
         spec_(*spec.loader),
         leaked_bytes_(leaked_bytes) {}
@@ -461,7 +461,7 @@ class FaultyLoader : public PreparedLoader {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> FaultyAdapter::PrepareLoader(
-    const TransformSpec& spec, const LoaderInput& input) {
+    const PrepareCommand& spec, const LoaderInput& input) {
   const std::vector<std::string>& names = LoaderFaults();
   if (std::count(names.begin(), names.end(), spec.native_op) == 0) {
     return absl::NotFoundError(absl::StrCat("no fault \"", spec.native_op,

@@ -65,10 +65,10 @@ class FaultyAdapter : public Adapter {
   std::string version() const override { return "1"; }
   // `native_op` is the name of the fault.
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) override;
+      const PrepareCommand& spec, const Corpus& corpus) override;
   // The same for the faults of loaders.
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
-      const TransformSpec& spec, const LoaderInput& input) override;
+      const PrepareCommand& spec, const LoaderInput& input) override;
 };
 
 }  // namespace feedrate

@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/testing/test_runner.h"
+#include "lib/media/small_corpus.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/message.h"
 

@@ -13,13 +13,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/opencv/op.h"
-#include "lib/adapters/worker/epoch_order.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/item_ids.h"
 #include "lib/media/video/clip_reader.h"
+#include "lib/ops/epoch_order.h"
+#include "lib/ops/opencv/op.h"
+#include "lib/ops/params.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 #include "opencv2/core.hpp"
@@ -95,7 +95,7 @@ class ClipRecipe {
  public:
   // InvalidArgument names a parameter that is wrong. All outlive the result.
   static absl::StatusOr<std::unique_ptr<ClipRecipe>> Make(
-      const TransformSpec& spec, const LoaderInput& input);
+      const PrepareCommand& spec, const LoaderInput& input);
 
   int64_t items() const;
   // Frames of a clip.
@@ -112,7 +112,7 @@ class ClipRecipe {
   std::optional<int64_t> IdOf(const float* tensor) const;
 
  private:
-  ClipRecipe(const TransformSpec& spec, const LoaderInput& input, Op op);
+  ClipRecipe(const PrepareCommand& spec, const LoaderInput& input, Op op);
   // Decodes the frames of `item` to headers over memory that is valid until the
   // next call.
   absl::Status Decode(int64_t item);
@@ -132,7 +132,7 @@ class ClipRecipe {
   cv::Mat changed_;
 };
 
-ClipRecipe::ClipRecipe(const TransformSpec& spec, const LoaderInput& input,
+ClipRecipe::ClipRecipe(const PrepareCommand& spec, const LoaderInput& input,
                        Op op)
     : spec_(*spec.loader), input_(input), op_(std::move(op)) {
   for (int c = 0; c < kChannels; ++c) {
@@ -144,8 +144,8 @@ ClipRecipe::ClipRecipe(const TransformSpec& spec, const LoaderInput& input,
 }
 
 absl::StatusOr<std::unique_ptr<ClipRecipe>> ClipRecipe::Make(
-    const TransformSpec& spec, const LoaderInput& input) {
-  ASSIGN_OR_RETURN(Op op, MakeOp(spec));
+    const PrepareCommand& spec, const LoaderInput& input) {
+  ASSIGN_OR_RETURN(Op op, MakeOp(TransformOf(spec)));
   std::unique_ptr<ClipRecipe> recipe(
       new ClipRecipe(spec, input, std::move(op)));
   if (recipe->items() == 0 || recipe->frames() == 0) {
@@ -506,16 +506,16 @@ class ClipLoader : public PreparedLoader {
  public:
   // InvalidArgument names what a loader of clips cannot do. All outlive it.
   static absl::StatusOr<std::unique_ptr<ClipLoader>> Make(
-      const TransformSpec& spec, const LoaderInput& input);
+      const PrepareCommand& spec, const LoaderInput& input);
 
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override;
   absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override;
 
  private:
-  ClipLoader(const TransformSpec& spec, const LoaderInput& input)
+  ClipLoader(const PrepareCommand& spec, const LoaderInput& input)
       : spec_(spec), input_(input) {}
 
-  const TransformSpec spec_;
+  const PrepareCommand spec_;
   const LoaderInput& input_;
   // One per thread.
   std::vector<std::unique_ptr<ClipRecipe>> recipes_;
@@ -525,7 +525,7 @@ class ClipLoader : public PreparedLoader {
 };
 
 absl::StatusOr<std::unique_ptr<ClipLoader>> ClipLoader::Make(
-    const TransformSpec& spec, const LoaderInput& input) {
+    const PrepareCommand& spec, const LoaderInput& input) {
   const LoaderSpec& loader = *spec.loader;
   RETURN_IF_ERROR(CheckSpec(loader));
   // The loader has its own threads; OpenCV's would compete with them.
@@ -571,12 +571,12 @@ absl::StatusOr<Output> ClipLoader::OutputFor(int64_t item, uint64_t seed) {
 std::string FfmpegAdapter::version() const { return ClipReaderVersion(); }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> FfmpegAdapter::Prepare(
-    const TransformSpec& spec, const Corpus& corpus) {
+    const PrepareCommand& spec, const Corpus& corpus) {
   return absl::UnimplementedError("ffmpeg is a decoder; it has no transforms");
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>>
-FfmpegAdapter::PrepareDecoder(const TransformSpec& spec,
+FfmpegAdapter::PrepareDecoder(const PrepareCommand& spec,
                               const std::vector<SourceFile>& files) {
   for (const SourceFile& file : files) {
     if (!file.frames.empty()) continue;
@@ -588,7 +588,7 @@ FfmpegAdapter::PrepareDecoder(const TransformSpec& spec,
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> FfmpegAdapter::PrepareLoader(
-    const TransformSpec& spec, const LoaderInput& input) {
+    const PrepareCommand& spec, const LoaderInput& input) {
   threads_ = spec.loader->workers;
   return ClipLoader::Make(spec, input);
 }

@@ -20,13 +20,14 @@ class FfmpegAdapter : public Adapter {
   int threads() const override { return threads_ == 0 ? 1 : threads_; }
   // Returns an error: it has no transforms.
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) override;
+      const PrepareCommand& spec, const Corpus& corpus) override;
   absl::StatusOr<std::unique_ptr<PreparedTransform>> PrepareDecoder(
-      const TransformSpec& spec, const std::vector<SourceFile>& files) override;
+      const PrepareCommand& spec,
+      const std::vector<SourceFile>& files) override;
   // A loader of clips, whose transforms are OpenCV's. InvalidArgument names
   // what it cannot do.
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
-      const TransformSpec& spec, const LoaderInput& input) override;
+      const PrepareCommand& spec, const LoaderInput& input) override;
 
  private:
   int threads_ = 1;

@@ -135,7 +135,7 @@ class ClipLoaderTest : public ::testing::Test {
     return std::move(made).value();
   }
 
-  TransformSpec spec_;
+  PrepareCommand spec_;
   LoaderInput input_;
 };
 

@@ -81,17 +81,17 @@ absl::StatusOr<Output> NullTransform::RunForOutput(int64_t item) {
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::Prepare(
-    const TransformSpec& spec, const Corpus& corpus) {
+    const PrepareCommand& spec, const Corpus& corpus) {
   return std::make_unique<NullTransform>(spec.device == "cuda");
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::PrepareDecoder(
-    const TransformSpec& spec, const std::vector<SourceFile>& files) {
+    const PrepareCommand& spec, const std::vector<SourceFile>& files) {
   return std::make_unique<NullTransform>(spec.device == "cuda");
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> NullAdapter::PrepareLoader(
-    const TransformSpec& spec, const LoaderInput& input) {
+    const PrepareCommand& spec, const LoaderInput& input) {
   return std::make_unique<NullLoader>(*spec.loader);
 }
 

@@ -34,11 +34,12 @@ class NullAdapter : public Adapter {
   std::string library() const override { return "null"; }
   std::string version() const override { return "1"; }
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) override;
+      const PrepareCommand& spec, const Corpus& corpus) override;
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
-      const TransformSpec& spec, const LoaderInput& input) override;
+      const PrepareCommand& spec, const LoaderInput& input) override;
   absl::StatusOr<std::unique_ptr<PreparedTransform>> PrepareDecoder(
-      const TransformSpec& spec, const std::vector<SourceFile>& files) override;
+      const PrepareCommand& spec,
+      const std::vector<SourceFile>& files) override;
 };
 
 }  // namespace feedrate

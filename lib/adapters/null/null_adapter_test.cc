@@ -2,8 +2,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/testing/test_runner.h"
+#include "lib/media/small_corpus.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/message.h"
 
@@ -45,7 +45,7 @@ LoaderSpec SomeSpec() {
 }
 
 std::unique_ptr<PreparedLoader> MakeLoader(const LoaderSpec& loader) {
-  TransformSpec spec;
+  PrepareCommand spec;
   spec.loader = loader;
   return NullAdapter().PrepareLoader(spec, LoaderInput()).value();
 }

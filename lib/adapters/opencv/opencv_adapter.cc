@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/opencv/op.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/image.h"
+#include "lib/ops/opencv/op.h"
+#include "lib/ops/params.h"
 #include "opencv2/core.hpp"
 #include "opencv2/core/ocl.hpp"
 #include "opencv2/core/utility.hpp"
@@ -177,7 +177,7 @@ int OpenCvAdapter::threads() const {
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> OpenCvAdapter::Prepare(
-    const TransformSpec& spec, const Corpus& corpus) {
+    const PrepareCommand& spec, const Corpus& corpus) {
   if (!spec.device.empty() && spec.device != "cpu") {
     return absl::InvalidArgumentError(
         absl::StrCat("opencv runs on the cpu, not on ", spec.device));
@@ -187,7 +187,7 @@ absl::StatusOr<std::unique_ptr<PreparedTransform>> OpenCvAdapter::Prepare(
   threads_told_ = spec.opencv_threads;
   if (threads_told_ >= 0) cv::setNumThreads(threads_told_);
   cv::ocl::setUseOpenCL(spec.opencv_opencl);
-  ASSIGN_OR_RETURN(Op op, MakeOp(spec));
+  ASSIGN_OR_RETURN(Op op, MakeOp(TransformOf(spec)));
   if (corpus.item(0).frames > 1) {
     return std::make_unique<ClipTransform>(std::move(op), corpus);
   }

@@ -18,7 +18,7 @@ class OpenCvAdapter : public Adapter {
   std::string version() const override;
   int threads() const override;
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) override;
+      const PrepareCommand& spec, const Corpus& corpus) override;
 
  private:
   int threads_told_ = -1;  // -1: not told.

@@ -12,9 +12,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/cell_checks.h"
-#include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
+#include "lib/media/small_corpus.h"
 #include "opencv2/core.hpp"
 
 namespace feedrate {
@@ -45,7 +45,7 @@ class CellsTest : public ::testing::Test {
 
   void TryOne(const std::string& scenario, const std::string& name,
               const Implementation& entry, const Corpus& corpus) {
-    TransformSpec spec;
+    PrepareCommand spec;
     spec.library = "opencv";
     spec.transform = name;
     spec.native_op = entry.native_op();
@@ -72,7 +72,7 @@ TEST_F(CellsTest, NineChannels) { EXPECT_EQ(TryAll("image-9ch", 9), 37); }
 
 TEST_F(CellsTest, ThreadsAreAsTold) {
   const Corpus corpus = SmallCorpus(3);
-  TransformSpec spec;
+  PrepareCommand spec;
   spec.native_op = "cv::bitwise_not";
   spec.opencv_threads = 0;
   ASSERT_TRUE(adapter_.Prepare(spec, corpus).ok());
@@ -89,7 +89,7 @@ TEST_F(CellsTest, WhatItDoesNotUnderstandIsAnError) {
   const auto error = [&](const std::string& op,
                          const std::vector<std::string>& params,
                          const std::string& wrap = "") {
-    TransformSpec spec;
+    PrepareCommand spec;
     spec.transform = "T";
     spec.native_op = op;
     spec.params = params;
@@ -133,7 +133,7 @@ Corpus Clips(const std::vector<cv::Size>& sizes, bool still) {
 std::unique_ptr<PreparedTransform> Make(const std::string& native_op,
                                         const std::vector<std::string>& params,
                                         const Corpus& corpus) {
-  TransformSpec spec;
+  PrepareCommand spec;
   spec.native_op = native_op;
   spec.params = params;
   spec.opencv_opencl = false;

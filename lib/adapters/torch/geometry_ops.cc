@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "lib/adapters/torch/op.h"
-#include "lib/adapters/worker/params.h"
+#include "lib/ops/params.h"
 
 namespace feedrate {
 namespace {

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/params.h"
+#include "lib/ops/params.h"
 
 namespace feedrate {
 

@@ -21,8 +21,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/torch/op.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
+#include "lib/ops/params.h"
 
 namespace feedrate {
 namespace {
@@ -373,7 +373,7 @@ absl::Status CheckCorpus(const Corpus& corpus) {
   return absl::OkStatus();
 }
 
-void SetThreads(const TransformSpec& spec) {
+void SetThreads(const PrepareCommand& spec) {
   if (spec.torch_intra_op > 0) at::set_num_threads(spec.torch_intra_op);
   // Can be set only once per process, so only if necessary.
   if (spec.torch_inter_op > 0 &&
@@ -391,7 +391,7 @@ std::string TorchAdapter::version() const { return TORCH_VERSION; }
 int TorchAdapter::threads() const { return at::get_num_threads(); }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> TorchAdapter::Prepare(
-    const TransformSpec& spec, const Corpus& corpus) {
+    const PrepareCommand& spec, const Corpus& corpus) {
   TorchPlace place;
   if (spec.device == "cuda") {
     ASSIGN_OR_RETURN(place.probe, make_probe_());
@@ -402,13 +402,13 @@ absl::StatusOr<std::unique_ptr<PreparedTransform>> TorchAdapter::Prepare(
   }
   RETURN_IF_ERROR(CheckCorpus(corpus));
   SetThreads(spec);
-  ASSIGN_OR_RETURN(TorchOp op, MakeTorchOp(spec));
+  ASSIGN_OR_RETURN(TorchOp op, MakeTorchOp(TransformOf(spec)));
   if (corpus.item(0).frames > 1) {
     return std::make_unique<TorchClipTransform>(std::move(op), corpus,
                                                 std::move(place));
   }
-  return MakeTorchImages({std::move(op), MakeTorchBatchOp(spec)}, corpus,
-                         spec.batch, std::move(place));
+  return MakeTorchImages({std::move(op), MakeTorchBatchOp(TransformOf(spec))},
+                         corpus, spec.batch, std::move(place));
 }
 
 }  // namespace feedrate

@@ -29,7 +29,7 @@ class TorchAdapter : public Adapter {
   std::string version() const override;
   int threads() const override;
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) override;
+      const PrepareCommand& spec, const Corpus& corpus) override;
 
  private:
   const MakeProbe make_probe_;

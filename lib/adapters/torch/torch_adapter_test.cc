@@ -14,10 +14,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/cell_checks.h"
-#include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/files.h"
 #include "lib/media/convert_corpus.h"
+#include "lib/media/small_corpus.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/message.h"
 
@@ -44,7 +44,7 @@ class CellsTest : public ::testing::Test {
     int count = 0;
     for (absl::string_view line : absl::StrSplit(lines, '\n')) {
       if (line.empty()) continue;
-      const TransformSpec spec = ParseChildCommand(line).value().prepare;
+      const PrepareCommand spec = ParseChildCommand(line).value().prepare;
       if (spec.scenario != scenario) continue;
       SCOPED_TRACE(absl::StrCat(scenario, " ", spec.transform, " ", profile));
       TryOne(spec, corpus);
@@ -53,7 +53,7 @@ class CellsTest : public ::testing::Test {
     return count;
   }
 
-  void TryOne(const TransformSpec& spec, const Corpus& corpus) {
+  void TryOne(const PrepareCommand& spec, const Corpus& corpus) {
     const auto prepared = adapter_.Prepare(spec, corpus);
     ASSERT_TRUE(prepared.ok()) << prepared.status();
     for (int64_t item = 0; item < corpus.size(); ++item) {
@@ -77,7 +77,7 @@ TEST_F(CellsTest, NineChannels) {
 
 TEST_F(CellsTest, ThreadsAreAsTold) {
   const Corpus corpus = Planes(3);
-  TransformSpec spec;
+  PrepareCommand spec;
   spec.native_op = "at::bitwise_not";
   spec.torch_intra_op = 1;
   ASSERT_TRUE(adapter_.Prepare(spec, corpus).ok());
@@ -90,7 +90,7 @@ TEST_F(CellsTest, ThreadsAreAsTold) {
 }
 
 TEST_F(CellsTest, OtherLayoutsAreRefused) {
-  TransformSpec spec;
+  PrepareCommand spec;
   spec.native_op = "at::bitwise_not";
   EXPECT_EQ(adapter_.Prepare(spec, SmallCorpus(3)).status().message(),
             "torch needs a corpus of uint8 CHW");
@@ -101,7 +101,7 @@ TEST_F(CellsTest, WhatItDoesNotUnderstandIsAnError) {
   const auto error = [&](const std::string& op,
                          const std::vector<std::string>& params,
                          const std::string& wrap = "") {
-    TransformSpec spec;
+    PrepareCommand spec;
     spec.transform = "T";
     spec.native_op = op;
     spec.params = params;
@@ -149,7 +149,7 @@ class TorchImagesTest : public ::testing::Test {
   std::unique_ptr<PreparedTransform> Prepare(
       const std::string& op, const std::vector<std::string>& params,
       int64_t batch, const Corpus& corpus) {
-    TransformSpec spec;
+    PrepareCommand spec;
     spec.device = "cuda";
     spec.native_op = op;
     spec.params = params;

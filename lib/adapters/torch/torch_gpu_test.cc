@@ -14,10 +14,10 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/torch/torch_adapter.h"
-#include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/base/files.h"
 #include "lib/media/convert_corpus.h"
 #include "lib/media/corpus.h"
+#include "lib/media/small_corpus.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -26,7 +26,7 @@ namespace {
 constexpr uint64_t kSeed = 7;
 
 // True if it uses torch's own generator, which differs between devices.
-bool DrawsFromTorch(const TransformSpec& spec) {
+bool DrawsFromTorch(const PrepareCommand& spec) {
   return absl::StrContains(spec.native_op, "at::rand") ||
          (absl::StrContains(spec.native_op, "at::permute") &&
           std::none_of(spec.params.begin(), spec.params.end(),
@@ -38,7 +38,7 @@ bool DrawsFromTorch(const TransformSpec& spec) {
 
 class TorchGpuTest : public ::testing::Test {
  protected:
-  absl::StatusOr<std::vector<std::string>> Outputs(TransformSpec spec,
+  absl::StatusOr<std::vector<std::string>> Outputs(PrepareCommand spec,
                                                    const std::string& device,
                                                    int64_t batch) {
     spec.device = device;
@@ -58,9 +58,8 @@ class TorchGpuTest : public ::testing::Test {
   }
 
   // Returns an error instead of throwing, so that the other entries are tried.
-  absl::StatusOr<std::vector<std::string>> TryOutputs(const TransformSpec& spec,
-                                                      const std::string& device,
-                                                      int64_t batch) {
+  absl::StatusOr<std::vector<std::string>> TryOutputs(
+      const PrepareCommand& spec, const std::string& device, int64_t batch) {
     try {
       return Outputs(spec, device, batch);
     } catch (const std::exception& error) {
@@ -68,7 +67,7 @@ class TorchGpuTest : public ::testing::Test {
     }
   }
 
-  void CompareEntry(const TransformSpec& spec, int64_t batch) {
+  void CompareEntry(const PrepareCommand& spec, int64_t batch) {
     SCOPED_TRACE(absl::StrCat(spec.transform, ", batch ", batch));
     const auto expected = TryOutputs(spec, "cpu", 0);
     const auto actual = TryOutputs(spec, "cuda", batch);
@@ -101,7 +100,7 @@ class TorchGpuTest : public ::testing::Test {
 };
 
 TEST_F(TorchGpuTest, EveryEntryIsWhatTheCpuMakes) {
-  TransformSpec any;
+  PrepareCommand any;
   any.native_op = "at::bitwise_not";
   any.device = "cuda";
   const absl::Status device = adapter_.Prepare(any, corpus_).status();
@@ -113,7 +112,7 @@ TEST_F(TorchGpuTest, EveryEntryIsWhatTheCpuMakes) {
   int entries = 0;
   for (absl::string_view line : absl::StrSplit(*lines, '\n')) {
     if (line.empty()) continue;
-    const TransformSpec spec = ParseChildCommand(line).value().prepare;
+    const PrepareCommand spec = ParseChildCommand(line).value().prepare;
     if (spec.scenario != "image-rgb") continue;
     CompareEntry(spec, 0);
     CompareEntry(spec, 3);

@@ -5,31 +5,35 @@
 
 namespace feedrate {
 
+TransformSpec TransformOf(const PrepareCommand& command) {
+  return {command.transform, command.native_op, command.params, command.wrap};
+}
+
 void PreparedTransform::RunChunk(int64_t first, int64_t count,
                                  int64_t num_items) {
   for (int64_t i = 0; i < count; ++i) Run((first + i) % num_items);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareLoader(
-    const TransformSpec& spec, const LoaderInput& input) {
+    const PrepareCommand& spec, const LoaderInput& input) {
   return absl::UnimplementedError(
       absl::StrCat(library(), " is no loader; it measures transforms alone"));
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareMixture(
-    const TransformSpec& spec, const std::vector<MixtureSource>& sources) {
+    const PrepareCommand& spec, const std::vector<MixtureSource>& sources) {
   return absl::UnimplementedError(
       absl::StrCat(library(), " mixes no data sets of episodes"));
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> Adapter::PrepareDecoder(
-    const TransformSpec& spec, const std::vector<SourceFile>& files) {
+    const PrepareCommand& spec, const std::vector<SourceFile>& files) {
   return absl::UnimplementedError(
       absl::StrCat(library(), " decodes no videos here"));
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> LoaderAdapter::Prepare(
-    const TransformSpec& spec, const Corpus& corpus) {
+    const PrepareCommand& spec, const Corpus& corpus) {
   return absl::UnimplementedError(absl::StrCat(
       library(), " is a loader; it measures no transform by itself"));
 }

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/media/corpus.h"
+#include "lib/ops/params.h"
 #include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 
@@ -45,9 +46,8 @@ class DeviceProbe {
   virtual std::string pci_bus_id() const = 0;
 };
 
-// Which transform, as the runner sends it: the entry of configs/transforms/ and
-// the thread policy.
-using TransformSpec = PrepareCommand;
+// The transform that a runner asks for.
+TransformSpec TransformOf(const PrepareCommand& command);
 
 // One output, contiguous. A view: valid until the transform runs again.
 struct Output {
@@ -153,23 +153,23 @@ class Adapter {
   // does not understand; no parameter is silently ignored. `corpus` outlives
   // the result.
   virtual absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) = 0;
+      const PrepareCommand& spec, const Corpus& corpus) = 0;
 
   // The same for a job whose spec has a `loader`, which has been checked.
   // Adapters that are not loaders return an error. `input` outlives the result.
   virtual absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
-      const TransformSpec& spec, const LoaderInput& input);
+      const PrepareCommand& spec, const LoaderInput& input);
 
   // The same for a job whose spec has a `mixture`, which has been checked.
   // Adapters that cannot mix return an error. `sources` outlive the result.
   virtual absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareMixture(
-      const TransformSpec& spec, const std::vector<MixtureSource>& sources);
+      const PrepareCommand& spec, const std::vector<MixtureSource>& sources);
 
   // The same for a job whose spec has a `decode`: Run decodes the clip of a
   // file, and its output is uint8 THWC. Adapters that are not decoders return
   // an error. `files` outlive the result.
   virtual absl::StatusOr<std::unique_ptr<PreparedTransform>> PrepareDecoder(
-      const TransformSpec& spec, const std::vector<SourceFile>& files);
+      const PrepareCommand& spec, const std::vector<SourceFile>& files);
 };
 
 // The interface of a loader that is measured from C++: an adapter that loads
@@ -179,10 +179,10 @@ class LoaderAdapter : public Adapter {
  public:
   // Returns an error: such a job is for a library of transforms.
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) final;
+      const PrepareCommand& spec, const Corpus& corpus) final;
 
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
-      const TransformSpec& spec, const LoaderInput& input) override = 0;
+      const PrepareCommand& spec, const LoaderInput& input) override = 0;
 };
 
 }  // namespace feedrate

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/media/small_corpus.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/source_list.h"
 
@@ -84,14 +84,14 @@ class RecordingAdapter : public Adapter {
   std::string version() const override { return "1.2"; }
   int threads() const override { return 3; }
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) override {
+      const PrepareCommand& spec, const Corpus& corpus) override {
     if (spec.native_op == "unknown") {
       return absl::InvalidArgumentError("unknown operation");
     }
     return std::make_unique<RecordingTransform>(&log, corpus);
   }
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
-      const TransformSpec& spec, const LoaderInput& input) override {
+      const PrepareCommand& spec, const LoaderInput& input) override {
     if (spec.native_op == "unknown") {
       return Adapter::PrepareLoader(spec, input);
     }

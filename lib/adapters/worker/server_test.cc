@@ -13,8 +13,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/testing/test_runner.h"
+#include "lib/media/small_corpus.h"
 
 namespace feedrate {
 namespace {
@@ -38,7 +38,7 @@ class CountingAdapter : public Adapter {
   std::string library() const override { return "counting"; }
   std::string version() const override { return "1"; }
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) override {
+      const PrepareCommand& spec, const Corpus& corpus) override {
     if (spec.transform == "print") {
       WriteLine(STDOUT_FILENO, "on stdout\n").IgnoreError();
       WriteLine(STDERR_FILENO, "on stderr\n").IgnoreError();

@@ -6,21 +6,14 @@
 // second. Where that matters, time calls in chunks.
 #pragma once
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-namespace feedrate {
+#include "lib/base/stopwatch.h"
 
-// Nanoseconds of CLOCK_MONOTONIC.
-inline int64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
-}
+namespace feedrate {
 
 struct TimingPlan {
   // Calls `first` to `first + count - 1`, modulo `num_items`.

@@ -58,7 +58,7 @@ ToolInfo Info() {
   return info;
 }
 
-void SetWork(TransformSpec* spec) {
+void SetWork(PrepareCommand* spec) {
   spec->native_op = "feedrate::steps";
   if (FLAGS_work == "mixup" || FLAGS_work == "cutmix") {
     spec->native_op = absl::StrCat("feedrate::", FLAGS_work);
@@ -81,8 +81,8 @@ void SetWork(TransformSpec* spec) {
   }
 }
 
-TransformSpec SpecFromFlags() {
-  TransformSpec spec;
+PrepareCommand SpecFromFlags() {
+  PrepareCommand spec;
   spec.library = "cuda";
   spec.transform = FLAGS_work;
   spec.device = "cuda";
@@ -129,7 +129,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
       "--work", FLAGS_work,
       {"crop", "resized_crop", "mixup", "cutmix", "three_augment"}));
   ASSIGN_OR_RETURN(const std::vector<SourceFile> files, FilesFromFlags());
-  const TransformSpec spec = SpecFromFlags();
+  const PrepareCommand spec = SpecFromFlags();
   RETURN_IF_ERROR(CheckLoaderSpec(*spec.loader));
   ASSIGN_OR_RETURN(const std::unique_ptr<PreparedLoader> loader,
                    MakeGpuLoader(spec, files));

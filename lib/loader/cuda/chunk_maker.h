@@ -14,15 +14,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/cuda/cuda_device.h"
-#include "lib/adapters/cuda/kernels/batch.h"
-#include "lib/adapters/cuda/kernels/recipe.h"
 #include "lib/loader/batch.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/sample/item_decoder.h"
 #include "lib/loader/source/source.h"
+#include "lib/ops/cuda/cuda_device.h"
+#include "lib/ops/cuda/kernels/batch.h"
+#include "lib/ops/cuda/kernels/recipe.h"
 
 // The part of nvJPEG's binary interface that feedrate calls. Declared here
 // because the library is loaded at run time: it comes with the CUDA toolkit or

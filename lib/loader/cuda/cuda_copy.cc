@@ -14,8 +14,8 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/base/status_macros.h"
+#include "lib/ops/cuda/cuda_device.h"
 #endif
 
 namespace feedrate {

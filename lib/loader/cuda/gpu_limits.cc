@@ -14,13 +14,13 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/cuda/cuda_device.h"
-#include "lib/adapters/cuda/kernels/batch.h"
-#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/cuda_copy.h"
+#include "lib/ops/cuda/cuda_device.h"
+#include "lib/ops/cuda/kernels/batch.h"
 
 namespace feedrate {
 namespace {

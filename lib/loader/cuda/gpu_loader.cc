@@ -12,11 +12,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/gpu_limits.h"
+#include "lib/ops/cuda/cuda_device.h"
 
 namespace feedrate {
 namespace {
@@ -442,7 +442,7 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
 };
 
 absl::StatusOr<std::unique_ptr<GpuLoader>> Make(
-    const TransformSpec& spec, const GpuLoaderOptions& options,
+    const PrepareCommand& spec, const GpuLoaderOptions& options,
     const std::vector<SourceFile>& files) {
   ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipe::Create(spec));
   std::vector<ListedFile> listed;
@@ -474,7 +474,7 @@ absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
-    const TransformSpec& spec, const std::vector<SourceFile>& files) {
+    const PrepareCommand& spec, const std::vector<SourceFile>& files) {
   const LoaderSpec& loader = *spec.loader;
   const bool limits = loader.ablation == kDeviceLimits;
   if (spec.device != "cuda" || loader.source != "files" ||

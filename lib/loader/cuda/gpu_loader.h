@@ -28,7 +28,7 @@ namespace feedrate {
 // With the ablation kDeviceLimits it reports the maximum rates of engines and
 // copies instead.
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
-    const TransformSpec& spec, const std::vector<SourceFile>& files);
+    const PrepareCommand& spec, const std::vector<SourceFile>& files);
 
 // A batch on the device, complete: float32, count x 3 x crop x crop, unless the
 // recipe has another format.
@@ -74,7 +74,7 @@ absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
 class CudaLoaderAdapter : public CudaAdapter {
  public:
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
-      const TransformSpec& spec, const LoaderInput& input) override {
+      const PrepareCommand& spec, const LoaderInput& input) override {
     return MakeGpuLoader(spec, input.files);
   }
 };

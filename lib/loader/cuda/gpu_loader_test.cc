@@ -15,7 +15,6 @@
 #include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/base/files.h"
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/cuda_copy.h"
@@ -24,6 +23,7 @@
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/loader/worker/native_adapter.h"
+#include "lib/ops/cuda/cuda_device.h"
 
 namespace feedrate {
 namespace {
@@ -58,7 +58,7 @@ std::vector<SourceFile> FilesOf(const std::string& folder) {
 }
 
 // Small pieces, so that a batch consists of more than one.
-TestBatches GpuBatches(const TransformSpec& spec, const std::string& folder,
+TestBatches GpuBatches(const PrepareCommand& spec, const std::string& folder,
                        std::unique_ptr<NvJpegDecoder> decoder) {
   const GpuRecipe recipe = GpuRecipe::Create(spec).value();
   const auto source = FolderSource(folder).value();
@@ -146,7 +146,7 @@ TEST_F(GpuLoaderTest, EnginesDecodeNearlyTheSame) {
 TEST_F(GpuLoaderTest, EpochsWithAFileThatIsBroken) {
   for (const char* nvjpeg : {"off", "auto"}) {
     SCOPED_TRACE(nvjpeg);
-    TransformSpec spec = RecipeSpec("CutMix", {"cuda"}, 24);
+    PrepareCommand spec = RecipeSpec("CutMix", {"cuda"}, 24);
     spec.device = "cuda";
     spec.loader->on_error = "skip";
     if (std::strcmp(nvjpeg, "off") == 0) {
@@ -198,7 +198,7 @@ TEST_F(GpuLoaderTest, CopiesFromPinnedMemory) {
 }
 
 TEST_F(GpuLoaderTest, TheNativeLoaderCopies) {
-  TransformSpec spec = RecipeSpec("HorizontalFlip", {"opencv"}, 24);
+  PrepareCommand spec = RecipeSpec("HorizontalFlip", {"opencv"}, 24);
   spec.device = "cuda";
   spec.loader->scope = kCopyScope;
   LoaderInput input;
@@ -218,7 +218,7 @@ TEST_F(GpuLoaderTest, TheNativeLoaderCopies) {
 }
 
 TEST_F(GpuLoaderTest, LimitsOfTheDevice) {
-  TransformSpec spec = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
+  PrepareCommand spec = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
   spec.device = "cuda";
   spec.loader->ablation = kDeviceLimits;
   LoaderInput input;
@@ -236,7 +236,7 @@ TEST_F(GpuLoaderTest, LimitsOfTheDevice) {
 TEST(WithoutAGpuTest, EverythingSaysSo) {
   if (NoGpu().empty()) GTEST_SKIP() << "there is a GPU";
   const auto says_so = AnyOf(HasSubstr("no GPU"), HasSubstr("CUDA"));
-  TransformSpec spec = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
+  PrepareCommand spec = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
   spec.device = "cuda";
   LoaderInput input;
   input.files = FilesOf(TestFolder(kTestFiles));

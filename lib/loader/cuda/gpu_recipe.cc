@@ -150,14 +150,14 @@ absl::Status GpuRecipe::AddSteps(const Recipe& recipe) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<GpuRecipe> GpuRecipe::Create(const TransformSpec& spec) {
+absl::StatusOr<GpuRecipe> GpuRecipe::Create(const PrepareCommand& spec) {
   ASSIGN_OR_RETURN(const MixOptions mix, MixOptionsOf(spec));
   ASSIGN_OR_RETURN(const Recipe recipe, RecipeOf(spec));
   const std::vector<RecipeStep>& steps = recipe.steps;
   if (recipe.first_step_crops &&
       (steps.empty() || steps[0].one_of.size() != 1 ||
        steps[0].probability < 1)) {
-    return NoPart(spec, "does not begin with a crop");
+    return NoPart(TransformOf(spec), "does not begin with a crop");
   }
   return Create(recipe, mix);
 }

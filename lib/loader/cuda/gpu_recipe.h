@@ -8,13 +8,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/adapters/cuda/fused_op.h"
-#include "lib/adapters/cuda/kernels/batch.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/loader/batch.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/source/source.h"
+#include "lib/ops/cuda/fused_op.h"
+#include "lib/ops/cuda/kernels/batch.h"
+#include "lib/ops/params.h"
 
 namespace feedrate {
 
@@ -26,7 +26,7 @@ class GpuRecipe {
   // Takes one transform of `cuda`, several of them (kStepsOp of
   // lib/loader/recipe.h) or a mixing operation (lib/loader/recipe.h).
   // InvalidArgument names what one launch cannot do.
-  static absl::StatusOr<GpuRecipe> Create(const TransformSpec& spec);
+  static absl::StatusOr<GpuRecipe> Create(const PrepareCommand& spec);
   // Same, with steps of `cuda`, for batches that may also be mixed.
   static absl::StatusOr<GpuRecipe> Create(const Recipe& recipe,
                                           const MixOptions& mix);

@@ -10,7 +10,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/cuda/kernels/host_kernels.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/loader/cuda/gpu_work.h"
@@ -20,6 +19,7 @@
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/image.h"
 #include "lib/media/image_file.h"
+#include "lib/ops/cuda/kernels/host_kernels.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
@@ -39,7 +39,7 @@ HostImage ReadTestImage(const Source& source, int64_t item) {
 }
 
 // What ChunkMaker does, on the host.
-TestBatches ByLaunches(const TransformSpec& spec, const std::string& folder,
+TestBatches ByLaunches(const PrepareCommand& spec, const std::string& folder,
                        int most) {
   const GpuRecipe recipe = GpuRecipe::Create(spec).value();
   const auto source = FolderSource(folder).value();
@@ -111,10 +111,10 @@ TEST(GpuRecipeTest, ThreeAugmentIsThatOfTheCpu) {
 }
 
 // A recipe as the Python module gives it, of `native` or of `cuda`.
-LoaderOptions ShuffledOptions(const TransformSpec& flip) {
+LoaderOptions ShuffledOptions(const PrepareCommand& flip) {
   LoaderOptions options;
   options.recipe.crop = 24;
-  options.recipe.steps = {{{flip}, 0.5}};
+  options.recipe.steps = {{{TransformOf(flip)}, 0.5}};
   options.mix.kind = MixKind::kMixup;
   options.batch_size = 3;
   options.shuffle = true;
@@ -124,7 +124,7 @@ LoaderOptions ShuffledOptions(const TransformSpec& flip) {
 
 TEST(GpuRecipeTest, SharesOfAnEpochAreThoseOfTheCpu) {
   const std::string folder = TestFolder(kTestFiles);
-  const TransformSpec flip = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
+  const PrepareCommand flip = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
   const LoaderOptions ours = ShuffledOptions(flip);
   const auto loader =
       Loader::Create(
@@ -229,7 +229,7 @@ TEST(GpuRecipeTest, EveryOneOfTheThreeIsDrawn) {
 }
 
 TEST(GpuRecipeTest, WindowsOfAResizedCropAreInside) {
-  const TransformSpec spec = RecipeSpec("RandomResizedCrop", {"cuda"}, 224);
+  const PrepareCommand spec = RecipeSpec("RandomResizedCrop", {"cuda"}, 224);
   const GpuRecipe recipe = GpuRecipe::Create(spec).value();
   for (int i = 0; i < 500; ++i) {
     Random random = ItemRandom(2, i);
@@ -244,14 +244,14 @@ TEST(GpuRecipeTest, WindowsOfAResizedCropAreInside) {
   }
 }
 
-TransformSpec Steps(const std::vector<std::string>& steps) {
-  TransformSpec spec = RecipeSpec("ThreeAugment", {"cuda"}, 24);
+PrepareCommand Steps(const std::vector<std::string>& steps) {
+  PrepareCommand spec = RecipeSpec("ThreeAugment", {"cuda"}, 24);
   spec.params = steps;
   return spec;
 }
 
 TEST(GpuRecipeTest, WhatALaunchDoesNotDoIsNamed) {
-  const auto refused = [](const TransformSpec& spec) {
+  const auto refused = [](const PrepareCommand& spec) {
     return std::string(GpuRecipe::Create(spec).status().message());
   };
   EXPECT_THAT(refused(Steps({"step1=equalize"})), HasSubstr("equalize"));
@@ -267,10 +267,10 @@ TEST(GpuRecipeTest, WhatALaunchDoesNotDoIsNamed) {
               HasSubstr("at most one of"));
   EXPECT_THAT(refused(Steps({"step1=resize{size=(3,3)}"})),
               HasSubstr("is no part of the recipe"));
-  TransformSpec nine = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
+  PrepareCommand nine = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
   nine.loader->channels = 9;
   EXPECT_THAT(refused(nine), HasSubstr("three channels"));
-  TransformSpec crop = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
+  PrepareCommand crop = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
   crop.loader->is_crop = true;
   EXPECT_THAT(refused(crop), HasSubstr("is no crop"));
 }
@@ -337,9 +337,9 @@ TEST(DecodeCostTest, WhatAnEngineCannotDecodeIsTheCpus) {
 
 // Entries of configs/transforms/ for `nvdec` are recipes of one launch.
 
-TransformSpec SpecOf(const Catalogue& catalogue, const Transform& transform,
-                     const Implementation& entry) {
-  TransformSpec spec;
+PrepareCommand SpecOf(const Catalogue& catalogue, const Transform& transform,
+                      const Implementation& entry) {
+  PrepareCommand spec;
   spec.library = "nvdec";
   spec.transform = transform.name();
   spec.scenario = "video-16f";

@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/source/source.h"
 #include "lib/media/image.h"
 #include "lib/media/image_file.h"
 #include "lib/media/parallel.h"
+#include "lib/ops/params.h"
 
 namespace feedrate {
 

@@ -14,8 +14,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/base/unique_fd.h"
+#include "lib/ops/params.h"
 #include "lib/storage/tfrecord.h"
 #include "lib/worker/loader_message.h"
 

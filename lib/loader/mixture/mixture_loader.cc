@@ -6,8 +6,8 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/loader/mixture/episode.h"
 #include "lib/media/parallel.h"
 

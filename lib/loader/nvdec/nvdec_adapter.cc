@@ -6,9 +6,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/video/nvdec/nvdec_reader.h"
+#include "lib/ops/cuda/cuda_device.h"
 
 namespace feedrate {
 namespace {

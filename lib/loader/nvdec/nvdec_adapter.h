@@ -31,11 +31,11 @@ class NvdecAdapter : public Adapter {
   std::string version() const override { return ClipReaderVersion(); }
 
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
-      const TransformSpec& spec, const Corpus& corpus) override {
+      const PrepareCommand& spec, const Corpus& corpus) override {
     return absl::UnimplementedError("nvdec is a decoder; it has no transforms");
   }
   absl::StatusOr<std::unique_ptr<PreparedTransform>> PrepareDecoder(
-      const TransformSpec& spec,
+      const PrepareCommand& spec,
       const std::vector<SourceFile>& files) override {
     if (spec.device != "cuda") {
       return absl::InvalidArgumentError(
@@ -44,7 +44,7 @@ class NvdecAdapter : public Adapter {
     return MakeNvdecDecoder(files);
   }
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
-      const TransformSpec& spec, const LoaderInput& input) override {
+      const PrepareCommand& spec, const LoaderInput& input) override {
     return MakeNvdecLoader(spec, input.files);
   }
 };

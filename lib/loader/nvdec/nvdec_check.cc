@@ -20,10 +20,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "gflags/gflags.h"
-#include "lib/adapters/cuda/cuda_device.h"
-#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
@@ -32,6 +31,7 @@
 #include "lib/media/video/nvdec/nvdec_counts.h"
 #include "lib/media/video/nvdec/nvdec_reader.h"
 #include "lib/media/video/synthetic_video.h"
+#include "lib/ops/cuda/cuda_device.h"
 
 DEFINE_int32(videos, 2, "N: videos of each kind");
 DEFINE_int32(timed, 20, "N: timed clips per kind and rule");

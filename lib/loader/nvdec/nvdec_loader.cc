@@ -9,13 +9,13 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/cuda/kernels/batch.h"
-#include "lib/adapters/cuda/kernels/recipe.h"
 #include "lib/adapters/worker/timing.h"
-#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
+#include "lib/ops/cuda/kernels/batch.h"
+#include "lib/ops/cuda/kernels/recipe.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
@@ -225,7 +225,7 @@ class NvdecLoader : public PreparedLoader {
   std::vector<float> sample_;
 };
 
-absl::Status CheckSpec(const TransformSpec& spec,
+absl::Status CheckSpec(const PrepareCommand& spec,
                        const std::vector<SourceFile>& files) {
   const LoaderSpec& loader = *spec.loader;
   if (spec.device != "cuda" || loader.source != "files" ||
@@ -252,7 +252,7 @@ absl::Status CheckSpec(const TransformSpec& spec,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeNvdecLoader(
-    const TransformSpec& spec, const std::vector<SourceFile>& files) {
+    const PrepareCommand& spec, const std::vector<SourceFile>& files) {
   if (files.empty()) return absl::InvalidArgumentError("there are no clips");
   RETURN_IF_ERROR(CheckSpec(spec, files));
   ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipe::Create(spec));

@@ -9,11 +9,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/media/video/nvdec/nvdec_reader.h"
+#include "lib/ops/cuda/cuda_device.h"
+#include "lib/ops/params.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {
@@ -23,7 +23,7 @@ namespace feedrate {
 // the result. InvalidArgument names what it does not support; Unavailable if
 // there is no engine.
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeNvdecLoader(
-    const TransformSpec& spec, const std::vector<SourceFile>& files);
+    const PrepareCommand& spec, const std::vector<SourceFile>& files);
 
 // Seconds per stage, as seen by the host.
 struct ClipTimes {

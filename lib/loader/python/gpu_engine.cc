@@ -8,11 +8,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/gpu_loader.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/python/engine.h"
+#include "lib/ops/cuda/cuda_device.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

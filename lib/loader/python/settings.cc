@@ -162,7 +162,7 @@ class Transforms {
   }
 
   // The transform as `pipeline` gives it to the native loader.
-  absl::StatusOr<TransformSpec> Find(const std::string& name) const {
+  absl::StatusOr<PrepareCommand> Find(const std::string& name) const {
     std::vector<std::string> known;
     for (const Transform& transform : set_->transforms()) {
       const Implementation* const how =
@@ -177,7 +177,7 @@ class Transforms {
       }
       known.push_back(transform.name());
       if (transform.name() != name) continue;
-      TransformSpec spec;
+      PrepareCommand spec;
       spec.library = library_;
       spec.transform = name;
       spec.native_op = how->native_op();
@@ -218,10 +218,10 @@ absl::Status AddStep(const Transforms& transforms, const std::string& text,
   Recipe& recipe = options->recipe;
   const std::vector<std::string> names = absl::StrSplit(parts.second, '|');
   for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(TransformSpec spec, transforms.Find(name));
+    ASSIGN_OR_RETURN(PrepareCommand spec, transforms.Find(name));
     const bool is_mix = IsMixOp(spec.native_op);
     if (!is_mix && !spec.loader->is_crop && spec.native_op != kStepsOp) {
-      step.one_of.push_back(std::move(spec));
+      step.one_of.push_back(TransformOf(spec));
       continue;
     }
     if (names.size() > 1 || step.probability < 1) {
@@ -232,7 +232,8 @@ absl::Status AddStep(const Transforms& transforms, const std::string& text,
       return absl::OkStatus();
     }
     if (spec.native_op == kStepsOp) {
-      ASSIGN_OR_RETURN(const std::vector<RecipeStep> steps, StepsOf(spec));
+      ASSIGN_OR_RETURN(const std::vector<RecipeStep> steps,
+                       StepsOf(TransformOf(spec)));
       recipe.steps.insert(recipe.steps.end(), steps.begin(), steps.end());
       return absl::OkStatus();
     }
@@ -245,7 +246,7 @@ absl::Status AddStep(const Transforms& transforms, const std::string& text,
       }
     }
     recipe.first_step_crops = true;
-    step.one_of.push_back(std::move(spec));
+    step.one_of.push_back(TransformOf(spec));
   }
   recipe.steps.push_back(std::move(step));
   return absl::OkStatus();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "lib/adapters/worker/timing_loop.h"
+#include "lib/base/stopwatch.h"
 #include "lib/base/unique_fd.h"
 #include "lib/loader/read_ahead/read_ahead_backends.h"
 #include "lib/loader/source/remote_source.h"

@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/allowed_sizes.h"
+#include "lib/base/stopwatch.h"
 
 namespace feedrate {
 

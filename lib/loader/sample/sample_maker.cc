@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/params.h"
-#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/loader/sample/fused_planes.h"
+#include "lib/ops/params.h"
 
 namespace feedrate {
 namespace {

@@ -9,12 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/opencv/crop.h"
-#include "lib/adapters/opencv/op.h"
 #include "lib/loader/batch.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/sample/item_decoder.h"
 #include "lib/loader/source/source.h"
+#include "lib/ops/opencv/crop.h"
+#include "lib/ops/opencv/op.h"
 #include "opencv2/core.hpp"
 
 namespace feedrate {

@@ -12,9 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/worker/epoch_order.h"
 #include "lib/base/unique_fd.h"
 #include "lib/loader/source/data_folder.h"
+#include "lib/ops/epoch_order.h"
 
 namespace feedrate {
 

@@ -12,8 +12,8 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/adapters/worker/timing.h"
-#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
@@ -147,7 +147,7 @@ class NativeLoader : public PreparedLoader {
 
 // Measures only copies, since the CPU decodes.
 absl::StatusOr<std::unique_ptr<PreparedLoader>> DeviceLimitsOf(
-    const TransformSpec& spec) {
+    const PrepareCommand& spec) {
   if (spec.device != "cuda" || spec.loader->scope != kCopyScope) {
     return absl::InvalidArgumentError(
         absl::StrCat("native uses no device but in the scope ", kCopyScope));
@@ -167,7 +167,7 @@ std::string NativeAdapter::version() const {
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
-    const TransformSpec& spec, const LoaderInput& input) {
+    const PrepareCommand& spec, const LoaderInput& input) {
   cv::ocl::setUseOpenCL(false);
   if (spec.loader->ablation == kDeviceLimits) return DeviceLimitsOf(spec);
   ASSIGN_OR_RETURN(const LoaderOptions options, NativeOptions(spec));
@@ -193,7 +193,7 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareMixture(
-    const TransformSpec& spec, const std::vector<MixtureSource>& sources) {
+    const PrepareCommand& spec, const std::vector<MixtureSource>& sources) {
   threads_ = spec.mixture->decode_parallelism > 0
                  ? spec.mixture->decode_parallelism
                  : UsableProcessors();
@@ -262,7 +262,7 @@ absl::StatusOr<NativeSettings> ParseNativeSettings(
   return parsed;
 }
 
-absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec) {
+absl::StatusOr<LoaderOptions> NativeOptions(const PrepareCommand& spec) {
   const LoaderSpec& loader = *spec.loader;
   const bool copies = spec.device == "cuda" && loader.scope == kCopyScope;
   if (!spec.device.empty() && spec.device != "cpu" && !copies) {
@@ -457,7 +457,7 @@ class NativeMixture : public PreparedLoader {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareNativeMixture(
-    const TransformSpec& spec, const std::vector<MixtureSource>& sources) {
+    const PrepareCommand& spec, const std::vector<MixtureSource>& sources) {
   for (const MixtureSource& source : sources) {
     if (source.weight > 0) continue;
     return absl::InvalidArgumentError(

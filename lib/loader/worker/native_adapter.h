@@ -22,9 +22,9 @@ class NativeAdapter : public LoaderAdapter {
   std::string version() const override;
   int threads() const override { return threads_; }
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
-      const TransformSpec& spec, const LoaderInput& input) override;
+      const PrepareCommand& spec, const LoaderInput& input) override;
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareMixture(
-      const TransformSpec& spec,
+      const PrepareCommand& spec,
       const std::vector<MixtureSource>& sources) override;
 
  private:
@@ -33,7 +33,7 @@ class NativeAdapter : public LoaderAdapter {
 
 // Loader options for a job. InvalidArgument names what is not understood.
 // REQUIRES: spec.loader is set and checked.
-absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec);
+absl::StatusOr<LoaderOptions> NativeOptions(const PrepareCommand& spec);
 
 // Settings that only this loader knows, all optional:
 //   read_ahead=inline|threads|io_uring|auto, read_threads=N, read_depth=N
@@ -63,6 +63,6 @@ inline constexpr char kTeardownDelayVariable[] = "FEEDRATE_TEARDOWN_DELAY_S";
 // threads and files open after the last batch; Stop closes them. REQUIRES:
 // spec.mixture is set and checked. `sources` must outlive the result.
 absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareNativeMixture(
-    const TransformSpec& spec, const std::vector<MixtureSource>& sources);
+    const PrepareCommand& spec, const std::vector<MixtureSource>& sources);
 
 }  // namespace feedrate

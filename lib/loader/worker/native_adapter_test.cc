@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/testing/test_runner.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/loader/mixture/testing.h"
 #include "lib/loader/testing/test_files.h"
+#include "lib/media/small_corpus.h"
 #include "lib/records/worker.pb.h"
 #include "lib/tar/builder.h"
 #include "lib/worker/loader_message.h"
@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-TransformSpec Spec(const std::string& source) {
+PrepareCommand Spec(const std::string& source) {
   LoaderSpec loader;
   loader.scope = source == "corpus" ? kMemoryScope : kDecodeScope;
   loader.source = source;
@@ -40,7 +40,7 @@ TransformSpec Spec(const std::string& source) {
   loader.std = {0.229, 0.224, 0.225};
   loader.input_scale = 255;
   loader.on_error = "skip";
-  TransformSpec spec;
+  PrepareCommand spec;
   spec.library = "native";
   spec.transform = "HorizontalFlip";
   spec.native_op = "cv::flip";
@@ -59,7 +59,7 @@ LoaderInput Files(int count, const std::vector<int>& broken = {}) {
   return input;
 }
 
-std::unique_ptr<PreparedLoader> Prepare(const TransformSpec& spec,
+std::unique_ptr<PreparedLoader> Prepare(const PrepareCommand& spec,
                                         const LoaderInput& input) {
   NativeAdapter adapter;
   auto loader = adapter.PrepareLoader(spec, input);
@@ -112,7 +112,7 @@ TEST(NativeAdapterTest, ShardsAndTheCopyScope) {
   }
   LoaderInput input;
   input.files.push_back({WriteTestFile(folder, "a.tar", builder.Finish()), -1});
-  TransformSpec spec = Spec("shards");
+  PrepareCommand spec = Spec("shards");
   spec.loader->scope = kCopyScope;
   EpochCommand command;
   command.count = 5;
@@ -126,7 +126,7 @@ TEST(NativeAdapterTest, MemoryWithMixing) {
   const Corpus corpus = SmallCorpus(3);
   LoaderInput input;
   input.corpus = &corpus;
-  TransformSpec spec = Spec("corpus");
+  PrepareCommand spec = Spec("corpus");
   spec.native_op = "feedrate::mixup";
   spec.params = {"alpha=0.8"};
   spec.loader->batch_transform = "mixup";
@@ -139,7 +139,7 @@ TEST(NativeAdapterTest, MemoryWithMixing) {
 
 TEST(NativeAdapterTest, ThreeAugmentWithColourJitter) {
   const LoaderInput input = Files(4);
-  TransformSpec spec = Spec("files");
+  PrepareCommand spec = Spec("files");
   spec.native_op = "feedrate::steps";
   spec.params = {
       "step1=0.5 cv::flip{flip_code=1}",
@@ -156,7 +156,7 @@ TEST(NativeAdapterTest, ThreeAugmentWithColourJitter) {
 
 TEST(NativeAdapterTest, ACorruptFileCanFailTheEpoch) {
   const LoaderInput input = Files(9, {3});
-  TransformSpec spec = Spec("files");
+  PrepareCommand spec = Spec("files");
   spec.loader->on_error = "fail";
   EpochCommand command;
   command.count = 9;
@@ -166,7 +166,7 @@ TEST(NativeAdapterTest, ACorruptFileCanFailTheEpoch) {
 
 TEST(NativeAdapterTest, SettingsOfASweep) {
   const LoaderInput input = Files(9);
-  TransformSpec spec = Spec("files");
+  PrepareCommand spec = Spec("files");
   EpochCommand command;
   command.count = 9;
   for (const char* method : {"inline", "threads", "auto"}) {
@@ -213,7 +213,7 @@ TEST(NativeAdapterTest, AChildOfAServerRunsEpochs) {
 TEST(NativeAdapterTest, RefusesWhatItCannotDo) {
   NativeAdapter adapter;
   const LoaderInput input = Files(1);
-  TransformSpec spec = Spec("files");
+  PrepareCommand spec = Spec("files");
   spec.native_op = "cv::unheard";
   EXPECT_THAT(
       std::string(adapter.PrepareLoader(spec, input).status().message()),
@@ -239,8 +239,8 @@ TEST(NativeAdapterTest, RefusesWhatItCannotDo) {
 
 using ::testing::HasSubstr;
 
-TransformSpec SmallSpec() {
-  TransformSpec spec;
+PrepareCommand SmallSpec() {
+  PrepareCommand spec;
   spec.mixture = TestOptions(0).spec;
   return spec;
 }
@@ -307,9 +307,9 @@ TEST(NativeMixtureTest, ATeardownCanBeDelayed) {
 
 constexpr int kCrop = 64;
 
-TransformSpec SpecOf(const std::string& scenario, const std::string& name,
-                     const Implementation& entry, int channels) {
-  TransformSpec spec;
+PrepareCommand SpecOf(const std::string& scenario, const std::string& name,
+                      const Implementation& entry, int channels) {
+  PrepareCommand spec;
   spec.library = "native";
   spec.transform = name;
   spec.scenario = scenario;

@@ -276,7 +276,7 @@ namespace {
 
 class GpuBatches : public BatchSource {
  public:
-  GpuBatches(const TransformSpec& spec, std::unique_ptr<Source> source,
+  GpuBatches(const PrepareCommand& spec, std::unique_ptr<Source> source,
              std::vector<int64_t> classes, const LoaderBatchOptions& options)
       : side_(spec.loader->crop),
         classes_(std::move(classes)),
@@ -335,7 +335,7 @@ std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
                                             std::unique_ptr<Source> source,
                                             const LoaderBatchOptions& options) {
   const Recipe usual;
-  TransformSpec spec;
+  PrepareCommand spec;
   spec.library = "cuda";
   spec.device = "cuda";
   spec.native_op = "feedrate::steps";

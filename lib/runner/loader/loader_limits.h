@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/media/video/clips.h"
+#include "lib/ops/params.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"

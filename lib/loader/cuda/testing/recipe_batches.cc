@@ -44,11 +44,11 @@ void SetLoader(int crop, LoaderSpec* loader) {
 
 }  // namespace
 
-TransformSpec RecipeSpec(const std::string& transform,
-                         const std::vector<std::string>& libraries, int crop) {
+PrepareCommand RecipeSpec(const std::string& transform,
+                          const std::vector<std::string>& libraries, int crop) {
   static const Catalogue* const catalogue =
       new Catalogue(Catalogue::Load("configs").value());
-  TransformSpec spec;
+  PrepareCommand spec;
   spec.transform = transform;
   LoaderSpec& loader = spec.loader.emplace();
   SetLoader(crop, &loader);
@@ -73,7 +73,7 @@ TransformSpec RecipeSpec(const std::string& transform,
   return spec;
 }
 
-TestBatches CpuBatches(const TransformSpec& spec, const std::string& folder) {
+TestBatches CpuBatches(const PrepareCommand& spec, const std::string& folder) {
   const LoaderOptions options = NativeOptions(spec).value();
   const auto loader =
       Loader::Create(FolderSource(folder).value(), options).value();

@@ -20,11 +20,11 @@ using TestBatches = std::vector<std::vector<float>>;
 // The entry of configs/transforms/ (profile `paper`) of the first of
 // `libraries` that has one, as a loader job that reads files to batches of
 // kTestBatch.
-TransformSpec RecipeSpec(const std::string& transform,
-                         const std::vector<std::string>& libraries, int crop);
+PrepareCommand RecipeSpec(const std::string& transform,
+                          const std::vector<std::string>& libraries, int crop);
 
 // One epoch over the first kTestFiles files of `folder` with kTestSeed.
-TestBatches CpuBatches(const TransformSpec& spec, const std::string& folder);
+TestBatches CpuBatches(const PrepareCommand& spec, const std::string& folder);
 
 // Differences in levels (steps of a byte).
 struct Levels {
