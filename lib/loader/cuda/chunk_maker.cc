@@ -31,10 +31,10 @@ int64_t Aligned(int64_t bytes) {
 }
 
 // Adds the time until it goes out of scope.
-class Stopwatch {
+class TimedSpan {
  public:
-  explicit Stopwatch(double* to) : to_(to), start_(MonotonicNs()) {}
-  ~Stopwatch() { *to_ += static_cast<double>(MonotonicNs() - start_) * 1e-9; }
+  explicit TimedSpan(double* to) : to_(to), start_(MonotonicNs()) {}
+  ~TimedSpan() { *to_ += static_cast<double>(MonotonicNs() - start_) * 1e-9; }
 
  private:
   double* const to_;
@@ -96,11 +96,11 @@ ChunkMaker::~ChunkMaker() {
 absl::Status ChunkMaker::Open(int64_t item, const GpuChunk& chunk,
                               Sample* sample) {
   {
-    const Stopwatch watch(&times_.read_s);
+    const TimedSpan watch(&times_.read_s);
     ASSIGN_OR_RETURN(sample->file, context_.source.Read(item, &sample->buffer));
   }
   sample->item = item;
-  const Stopwatch watch(&times_.decode_s);
+  const TimedSpan watch(&times_.decode_s);
   const bool is_new = !context_.cost.Knows(item);
   std::optional<JpegHead> head;
   if (by_engine_ || is_new) head = ReadJpegHead(sample->file);
@@ -209,7 +209,7 @@ absl::Status ChunkMaker::DecodeOnDevice(const GpuChunk& chunk) {
   if (refused.empty()) return absl::OkStatus();
   // It may have started on a file before refusing it.
   {
-    const Stopwatch waits(&times_.sync_s);
+    const TimedSpan waits(&times_.sync_s);
     RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(stream_), "the engine"));
   }
   for (int& i : refused) i = engine_samples_[i];
@@ -250,7 +250,7 @@ void ChunkMaker::Describe(const GpuChunk& chunk) {
 
 // Copies what the CPU decoded and the descriptions at once.
 absl::Status ChunkMaker::Upload(const GpuChunk& chunk) {
-  const Stopwatch watch(&times_.augment_s);
+  const TimedSpan watch(&times_.augment_s);
   RETURN_IF_ERROR(device_.ReserveExactly(host_.bytes() + kAlign));
   Describe(chunk);
   return CudaStatus(cudaMemcpyAsync(device_.data(), host_.data(), host_bytes_,
@@ -259,7 +259,7 @@ absl::Status ChunkMaker::Upload(const GpuChunk& chunk) {
 }
 
 absl::Status ChunkMaker::Launch(const GpuChunk& chunk) {
-  const Stopwatch watch(&times_.augment_s);
+  const TimedSpan watch(&times_.augment_s);
   const Head head(device_.data(), chunk.piece.samples());
   fused::RecipeBatch batch = context_.recipe.batch();
   batch.images = head.images;
@@ -268,7 +268,7 @@ absl::Status ChunkMaker::Launch(const GpuChunk& chunk) {
   batch.count = chunk.piece.samples();
   batch.out = chunk.batch;
   RETURN_IF_ERROR(CudaStatus(RunRecipe(batch, stream_), "the recipe's launch"));
-  const Stopwatch waits(&times_.sync_s);
+  const TimedSpan waits(&times_.sync_s);
   RETURN_IF_ERROR(
       CudaStatus(cudaEventRecord(done_, stream_), "cudaEventRecord"));
   return CudaStatus(cudaEventSynchronize(done_), "the recipe");
