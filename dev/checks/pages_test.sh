@@ -48,7 +48,7 @@ END
 source "$work/prelude.sh"
 
 cd "$fixtures"
-ln -s "$REPO_ROOT"/{configs,testdata,examples,lib,python} .
+ln -s "$REPO_ROOT"/{configs,dev,examples,lib,python,testdata} .
 cp "$REPO_ROOT"/examples/my_*.py .
 # Images: in three classes, as an archive, and in the places that pages name.
 "$REPO_ROOT/bazel-bin/lib/media/write_synthetic" --folder="$PWD/data/images" --n=24 \
