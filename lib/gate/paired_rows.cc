@@ -145,7 +145,9 @@ namespace {
 void AddParts(const Row& row, std::map<std::string, double>* parts_s) {
   for (const LoaderStage& stage : row.loader().stages()) {
     const double items = row.items() > 0 ? static_cast<double>(row.items()) : 1;
-    (*parts_s)[stage.name()] += stage.busy_s() / items;
+    if (std::isfinite(stage.busy_s())) {
+      (*parts_s)[stage.name()] += stage.busy_s() / items;
+    }
   }
   if (!row.train().has_budget()) return;
   const StepBudget& budget = row.train().budget();
@@ -153,7 +155,9 @@ void AddParts(const Row& row, std::map<std::string, double>* parts_s) {
   for (int i = 0; i < fields.field_count(); ++i) {
     const google::protobuf::FieldDescriptor& field = *fields.field(i);
     const std::string name(absl::StripSuffix(field.name(), "_s"));
-    (*parts_s)[name] += StepBudget::GetReflection()->GetDouble(budget, &field);
+    const double part_s =
+        StepBudget::GetReflection()->GetDouble(budget, &field);
+    if (std::isfinite(part_s)) (*parts_s)[name] += part_s;
   }
 }
 

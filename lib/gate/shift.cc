@@ -301,8 +301,8 @@ absl::optional<Shift> ShiftOfSummaries(const Row& baseline,
                                        const Row& current) {
   const absl::optional<SampleSummary> before = SummaryOf(baseline);
   const absl::optional<SampleSummary> now = SummaryOf(current);
-  if (!before || !now || baseline.throughput() <= 0 ||
-      current.throughput() <= 0) {
+  if (!before || !now || !(baseline.throughput() > 0) ||
+      !(current.throughput() > 0)) {
     return absl::nullopt;
   }
   Shift shift;

@@ -44,7 +44,7 @@ std::string CellOf(const Record& record) {
 }  // namespace
 
 void MeasuredCosts::Add(const Row& row) {
-  if (!(row.duration_s() > 0)) return;
+  if (!(row.duration_s() > 0) || !(row.elapsed_s() >= 0)) return;
   Start& start = starts_[row.run_id()];
   absl::Time began;
   std::string error;

@@ -1,5 +1,6 @@
 #include "lib/planning/jobs.h"
 
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -134,6 +135,10 @@ TEST_F(CostModelTest, RowsOfEarlierRunsAreBetterThanAnyGuess) {
   row.set_job_id("same");
   row.set_run_id("b");
   row.set_duration_s(4);
+  measured.Add(row);
+  EXPECT_NEAR(of(job).seconds, 1.0 / 3 + 4, 0.001);
+  // A time that was `null` does not spoil the others.
+  row.set_elapsed_s(std::nan(""));
   measured.Add(row);
   EXPECT_NEAR(of(job).seconds, 1.0 / 3 + 4, 0.001);
   // A failure says nothing about the time that success takes.

@@ -414,7 +414,14 @@ absl::Status ReadMap(const element& value, const FieldDescriptor* field,
 
 absl::Status ReadField(const element& value, const FieldDescriptor* field,
                        Message* message) {
-  if (value.is_null()) return absl::OkStatus();
+  if (value.is_null()) {
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE &&
+        !field->is_repeated() && !field->has_presence()) {
+      message->GetReflection()->SetDouble(
+          message, field, std::numeric_limits<double>::quiet_NaN());
+    }
+    return absl::OkStatus();
+  }
   if (field->is_map()) return ReadMap(value, field, message);
   if (!field->is_repeated()) return ReadValue(value, field, message);
   simdjson::dom::array list;

@@ -65,9 +65,10 @@ class JsonReader {
   absl::StatusOr<std::string> Open(absl::string_view line);
 
   // Fills `message` from the line that Open accepted. Ignores fields that the
-  // schema does not have, so that older programs can read newer rows. `null`
-  // means absent, or NaN in a list of numbers. InvalidArgument names a field of
-  // the wrong type.
+  // schema does not have, so that older programs can read newer rows. `null` is
+  // NaN for a double that is always printed and in a list of doubles, where the
+  // writer prints it for a number that JSON does not have; for any other field
+  // it means absent. InvalidArgument names a field of the wrong type.
   absl::Status Read(google::protobuf::Message* message);
 
  private:

@@ -260,6 +260,27 @@ TEST(JsonReaderTest, NewerFieldsAndNullsArePassedOver) {
   EXPECT_EQ(job.seed(), 0);
 }
 
+// 0 would be a result: a loss of 0, an epoch that took no time.
+TEST(JsonReaderTest, NullIsNaNOrAbsentButNeverTheNumberZero) {
+  Row row;
+  row.set_elapsed_s(std::nan(""));
+  row.set_of_limit(std::nan(""));
+  row.mutable_train()->set_last_loss(std::numeric_limits<double>::infinity());
+  (*row.mutable_counters())["loss"] = std::nan("");
+  std::string line;
+  AppendRecord(row, &line);
+  EXPECT_THAT(line, HasSubstr("\"elapsed_s\":null"));
+  JsonReader reader;
+  Row again;
+  ASSERT_TRUE(reader.Open(line).ok());
+  ASSERT_TRUE(reader.Read(&again).ok());
+  EXPECT_TRUE(std::isnan(again.elapsed_s()));
+  EXPECT_TRUE(std::isnan(again.train().last_loss()));
+  EXPECT_FALSE(again.has_of_limit());
+  EXPECT_TRUE(again.counters().empty());
+  EXPECT_EQ(again.throughput(), 0);
+}
+
 TEST(JsonReaderTest, WholeNumbersAreFineForDoubles) {
   JsonReader reader;
   Job job;

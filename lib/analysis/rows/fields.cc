@@ -44,6 +44,13 @@ absl::Status NotAValue(absl::string_view json) {
 }
 
 // Parses JSON that needs a full parser: escapes, lists, unusual numbers.
+// What `null` is: absent, but not 0.
+Value Null() {
+  Value value;
+  value.number = std::nan("");
+  return value;
+}
+
 absl::StatusOr<Value> ParseSlowly(absl::string_view json) {
   // A new one would allocate for its deepest nesting each time.
   thread_local simdjson::dom::parser parser;
@@ -60,7 +67,7 @@ absl::StatusOr<Value> ParseSlowly(absl::string_view json) {
   if (element.get(number) == simdjson::SUCCESS) return NumberValue(number);
   bool truth;
   if (element.get(truth) == simdjson::SUCCESS) return TruthValue(truth);
-  if (element.is_null()) return Value();
+  if (element.is_null()) return Null();
   simdjson::dom::array array;
   if (element.get(array) != simdjson::SUCCESS) return NotAValue(json);
   Value list;
@@ -305,6 +312,7 @@ absl::StatusOr<Field> Whole(Field field, const FieldDescriptor* found) {
   field.type = TypeOf(found);
   field.categorical = IsCategorical(found);
   field.has_presence = found->has_presence();
+  field.is_double = found->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE;
   return field;
 }
 
@@ -342,8 +350,10 @@ Value Singular(const Message& message, const FieldDescriptor* field) {
     case FieldDescriptor::CPPTYPE_INT64:
       return NumberValue(
           static_cast<double>(reflection.GetInt64(message, field)));
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return NumberValue(reflection.GetDouble(message, field));
+    case FieldDescriptor::CPPTYPE_DOUBLE: {
+      const double number = reflection.GetDouble(message, field);
+      return std::isnan(number) ? Null() : NumberValue(number);
+    }
     case FieldDescriptor::CPPTYPE_BOOL:
       return TruthValue(reflection.GetBool(message, field));
     case FieldDescriptor::CPPTYPE_STRING:
@@ -466,7 +476,10 @@ absl::StatusOr<Value> FieldFromJson(absl::string_view json,
   }
   ASSIGN_OR_RETURN(Value value, ParseValue(json));
   const auto is = [&](Value::Kind kind) { return value.kind == kind; };
-  if (is(Value::Kind::kAbsent)) return DefaultOf(field);
+  if (is(Value::Kind::kAbsent)) {
+    return std::isnan(value.number) && field.is_double ? value
+                                                       : DefaultOf(field);
+  }
   if (!field.item.empty()) {
     if (is(Value::Kind::kList)) return Has(value, field.item);
   } else if ((field.type == FieldType::kNumber && is(Value::Kind::kNumber)) ||

@@ -19,6 +19,8 @@ namespace feedrate {
 struct Value {
   enum class Kind { kAbsent, kNumber, kText, kTruth, kList };
   Kind kind = Kind::kAbsent;
+  // NaN if the value is absent because it was `null`: a number that JSON does
+  // not have, and not 0.
   double number = 0;
   bool truth = false;
   std::string text;
@@ -81,6 +83,7 @@ struct Field {
   bool categorical = false;
   // If true, absence is a value of its own; if false, it means zero or "".
   bool has_presence = false;
+  bool is_double = false;
 
   // Whether it is deeper than `key` and a plain key inside that object.
   bool IsDeep() const {

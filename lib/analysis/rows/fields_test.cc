@@ -1,6 +1,7 @@
 #include "lib/analysis/rows/fields.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
@@ -201,6 +202,13 @@ TEST(FieldFromJsonTest, AgreesWithTheMessage) {
             TextOf(Row(), "workers"));
   EXPECT_EQ(FieldFromJson("", *FindField("dataset.id"))->kind,
             Value::Kind::kAbsent);
+  // `null` is a number that JSON does not have; a whole number may be missing.
+  Row row;
+  row.set_elapsed_s(std::nan(""));
+  EXPECT_EQ(TextOf(row, "elapsed_s"), "-");
+  EXPECT_EQ(ValueText(*FieldFromJson("null", *FindField("elapsed_s"))), "-");
+  EXPECT_EQ(ValueText(*FieldFromJson("", *FindField("elapsed_s"))), "0");
+  EXPECT_EQ(ValueText(*FieldFromJson("null", *FindField("workers"))), "0");
 }
 
 TEST(FieldFromJsonTest, RefusesAnotherType) {

@@ -252,6 +252,7 @@ uint64_t HashText(absl::string_view text, uint64_t seed) {
 void AppendToken(const Value& value, std::string* out) {
   switch (value.kind) {
     case Value::Kind::kAbsent:
+      if (std::isnan(value.number)) absl::StrAppend(out, "null");
       return;
     case Value::Kind::kNumber:
       absl::StrAppend(out, ValueText(value));
