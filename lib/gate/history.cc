@@ -128,16 +128,22 @@ absl::Status ReadImported(const std::string& path, const ImportChoice& import,
   return absl::OkStatus();
 }
 
+// What one series is about. On fewer processors a job is slower, but not
+// because of a change.
+using SeriesKey = std::tuple<std::string, std::string, int>;
+SeriesKey KeyOf(const Row& row) {
+  return {row.job_id(), row.machine_profile(), row.usable_cpus()};
+}
+
 std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
                                     RunStatistic statistic) {
   std::vector<HistorySeries> series;
-  std::map<std::pair<std::string, std::string>, size_t> index;
+  std::map<SeriesKey, size_t> index;
   for (const HistoryEntry& entry : entries) {
     // The rank of the cleanest attempt at each run.
-    std::map<std::tuple<std::string, std::string, int>, int> cleanest;
+    std::map<std::pair<SeriesKey, int>, int> cleanest;
     const auto rank_of = [&cleanest](const Row& row) -> int& {
-      const auto run =
-          std::make_tuple(row.job_id(), row.machine_profile(), row.run_index());
+      const auto run = std::make_pair(KeyOf(row), row.run_index());
       return cleanest.emplace(run, AttemptRank(row)).first->second;
     };
     for (const Row& row : entry.rows) {
@@ -145,23 +151,25 @@ std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
     }
     // Each job once, in the order of rows.
     std::vector<std::pair<const Row*, std::vector<double>>> jobs;
-    std::map<std::pair<std::string, std::string>, size_t> here;
+    std::map<SeriesKey, size_t> here;
     for (const Row& row : entry.rows) {
       const absl::optional<double> log = RunLog(row, statistic);
       if (!log || AttemptRank(row) > rank_of(row)) continue;
-      const auto key = std::make_pair(row.job_id(), row.machine_profile());
-      const auto added = here.emplace(key, jobs.size());
+      const auto added = here.emplace(KeyOf(row), jobs.size());
       if (added.second) jobs.push_back({&row, {}});
       jobs[added.first->second].second.push_back(*log);
     }
     for (auto& job : jobs) {
       const Row& row = *job.first;
-      const auto key = std::make_pair(row.job_id(), row.machine_profile());
-      const auto added = index.emplace(key, series.size());
+      const auto added = index.emplace(KeyOf(row), series.size());
       if (added.second) {
         series.emplace_back();
         series.back().job_id = row.job_id();
         series.back().label = JobLabel(row);
+        if (row.has_usable_cpus()) {
+          absl::StrAppend(&series.back().label, ", ",
+                          Counted(row.usable_cpus(), "processor"));
+        }
         series.back().machine_profile = row.machine_profile();
       }
       HistorySeries& one = series[added.first->second];
@@ -287,6 +295,7 @@ std::string HistoryText(const std::vector<ChangePoint>& points,
     bool any = false;
     for (const ChangePoint& point : points) {
       if (point.job_id() != series.job_id ||
+          point.job() != series.label ||
           point.machine_profile() != series.machine_profile) {
         continue;
       }

@@ -359,6 +359,20 @@ TEST(HistoryTest, NamesTheCommitsAroundAStep) {
   EXPECT_NE(text.find("2 changes in 1 job"), std::string::npos);
 }
 
+// A campaign that continued under taskset is no regression.
+TEST(HistoryTest, FewerProcessorsMakeNoStep) {
+  std::vector<HistoryEntry> entries;
+  for (int i = 0; i < 40; ++i) {
+    entries.push_back(Entry(i, i < 20 ? 1 : 2, 3, i));
+    if (i < 20) continue;
+    for (Row& row : entries[i].rows) row.set_usable_cpus(1);
+  }
+  EXPECT_TRUE(FindChangePoints(entries, {}).empty());
+  const std::vector<HistorySeries> series = HistoryOf(entries, {});
+  ASSERT_EQ(series.size(), 2);
+  EXPECT_EQ(series[1].label, "opencv Flip, 1 processor");
+}
+
 TEST(HistoryTest, NoisyAttemptsMakeNoStep) {
   std::vector<HistoryEntry> entries;
   for (int i = 0; i < 40; ++i) {

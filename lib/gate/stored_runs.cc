@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "lib/base/text.h"
 #include "lib/imports/imports.h"
 #include "lib/records/attempts.h"
 #include "lib/records/train.pb.h"
@@ -160,12 +162,16 @@ RunsByJob GroupRuns(std::vector<Row> rows, bool all_executions) {
     std::stable_sort(
         tries.begin(), tries.end(),
         [](const Row* a, const Row* b) { return a->attempt() < b->attempt(); });
-    // By version and data. A run that failed may not have said what it
-    // measured, so it is an attempt at any of them.
-    std::map<std::pair<std::string, std::string>, Row*> best;
+    // By version, data and processors. A run that failed may not have said what
+    // it measured, so it is an attempt at any of them.
+    std::map<std::tuple<std::string, std::string, int>, Row*> best;
+    const auto measured_by = [](const Row& row) {
+      return std::make_tuple(row.library_version(), row.dataset().sha256(),
+                             row.usable_cpus());
+    };
     for (Row* row : tries) {
       if (row->status() != "ok") continue;
-      Row*& kept = best[{row->library_version(), row->dataset().sha256()}];
+      Row*& kept = best[measured_by(*row)];
       if (!kept || AttemptRank(*row) <= AttemptRank(*kept)) kept = row;
     }
     if (best.empty()) {
@@ -183,8 +189,7 @@ RunsByJob GroupRuns(std::vector<Row> rows, bool all_executions) {
     std::vector<Row*> counted;
     for (const auto& chosen : best) counted.push_back(chosen.second);
     for (Row* row : tries) {
-      const auto chosen =
-          best.find({row->library_version(), row->dataset().sha256()});
+      const auto chosen = best.find(measured_by(*row));
       if (all_executions && chosen != best.end() && row->status() == "ok" &&
           row->run_id() != chosen->second->run_id() &&
           DisturbancesOf(*row).empty()) {
@@ -262,6 +267,10 @@ std::string DataOf(const Row& row) {
                       " files, SHA-256 ", row.dataset().sha256().substr(0, 12),
                       ")");
 }
+std::string ProcessorsOf(const Row& row) {
+  return row.has_usable_cpus() ? Counted(row.usable_cpus(), "processor")
+                               : "all processors";
+}
 
 }  // namespace
 
@@ -294,6 +303,15 @@ absl::optional<Mismatch> FindMismatch(const std::vector<Row>& current,
         absl::StrCat("the baseline was measured ",
                      absl::StrJoin(stored_caches, " and "), ", the rows ",
                      absl::StrJoin(caches, " and "), " (--cold)")};
+  }
+  const std::set<std::string> cpus = Distinct(current, ProcessorsOf);
+  const std::set<std::string> stored_cpus = Distinct(baseline, ProcessorsOf);
+  if (Differ(cpus, stored_cpus)) {
+    return Mismatch{
+        "other_cpus",
+        absl::StrCat("the baseline was measured on ",
+                     absl::StrJoin(stored_cpus, " and "), ", the rows on ",
+                     absl::StrJoin(cpus, " and "))};
   }
   return absl::nullopt;
 }

@@ -65,7 +65,7 @@ void MarkSlowCores(RunsByJob* current, RunsByJob* baseline);
 // What keeps `current` from being compared with `baseline`. With `any_version`,
 // another version of the library does not.
 struct Mismatch {
-  // `other_version` or `other_data`.
+  // `other_version`, `other_data`, `other_cache` or `other_cpus`.
   std::string code;
   // What each side measured.
   std::string reason;

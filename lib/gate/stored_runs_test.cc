@@ -126,6 +126,23 @@ TEST(FindMismatchTest, OtherDataIsNoOtherMachine) {
   EXPECT_THAT(mismatch->reason, testing::HasSubstr("SHA-256 bbbb"));
 }
 
+TEST(FindMismatchTest, FewerProcessorsAreNoChangeOfTheCode) {
+  const std::vector<Row> all = {Attempt(0, 0, 1)};
+  std::vector<Row> one = all;
+  one[0].set_usable_cpus(1);
+  const auto mismatch = FindMismatch(one, all, true);
+  ASSERT_TRUE(mismatch.has_value());
+  EXPECT_EQ(mismatch->code, "other_cpus");
+  EXPECT_EQ(mismatch->reason,
+            "the baseline was measured on all processors, the rows on 1 "
+            "processor");
+  EXPECT_FALSE(FindMismatch(one, one, false).has_value());
+  // A file with both is no baseline for either.
+  const RunsByJob both = RunsOfAllExecutions({all[0], one[0]});
+  EXPECT_EQ(both.at("j").runs.size(), 2);
+  EXPECT_EQ(FindMismatch(one, both.at("j").runs, true)->code, "other_cpus");
+}
+
 TEST(FindMismatchTest, ColdIsNotComparedWithWarm) {
   const std::vector<Row> old_rows = {Attempt(0, 0, 1)};
   std::vector<Row> rows = old_rows;

@@ -42,8 +42,8 @@ absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
 // - no row is `ok`: `unsupported` is `invalid`; `early_stopped` is
 //   `cannot_tell` if the baseline was not stopped early;
 // - not in the baseline: `invalid`, `no_baseline`;
-// - of another version or other data than the baseline: `invalid`,
-//   `other_version`, `other_data`;
+// - of something else than the baseline: `invalid` with the code of
+//   FindMismatch (lib/gate/stored_runs.h);
 // - only in the baseline: `invalid`, `not_run`;
 // - otherwise by tolerances.
 absl::StatusOr<std::vector<Verdict>> CompareRows(std::vector<Row> rows,
