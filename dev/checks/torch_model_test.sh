@@ -21,6 +21,7 @@ trap 'rm -f "$log"' EXIT
 python3 tools/train/torch_test.py "$bin" >"$log" 2>&1 &
 beside=$!
 status=0
+python3 tools/train/files_test.py "$bin" || status=1
 python3 tools/train/eval_test.py "$bin" || status=1
 python3 tools/train/image_eval_test.py "$bin" || status=1
 "$(dev/python_env.sh dev/locks/storage.lock)/bin/python" -B \

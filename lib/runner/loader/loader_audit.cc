@@ -20,7 +20,8 @@
 #include "lib/runner/core/audit.h"
 #include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/rows.h"
-#include "lib/runner/loader/loader_work.h"
+#include "lib/runner/core/run_context.h"
+#include "lib/runner/loader/loader_job.h"
 #include "lib/worker/child.h"
 
 namespace feedrate {

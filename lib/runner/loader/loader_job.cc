@@ -18,6 +18,9 @@
 #include "lib/reference/compare.h"
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/job_settings.h"
+#include "lib/runner/core/measured_process.h"
+#include "lib/runner/core/run_context.h"
+#include "lib/runner/core/workers.h"
 #include "lib/runner/data/cache_folder.h"
 #include "lib/runner/data/file_sets.h"
 #include "lib/worker/source_list.h"
@@ -395,6 +398,25 @@ absl::StatusOr<std::string> HashOfFirst(const LoaderInputs::Input& input,
     absl::StrAppend(&text, Sha256Hex(bytes), "\n");
   }
   return Sha256Hex(text);
+}
+
+absl::StatusOr<std::unique_ptr<MeasuredChild>> SpawnLoader(
+    const RunContext& context, const Job& job, const LoaderSpec& spec, int fd,
+    PrepareReply* reply) {
+  ASSIGN_OR_RETURN(PrepareCommand command,
+                   PrepareCommandOfJob(context.catalogue, job));
+  command.loader = spec;
+  LibraryServer* server = nullptr;
+  {
+    const TimeAccount::Entry entry(context.account, Spending::kImport);
+    ASSIGN_OR_RETURN(server, context.servers->Get(job));
+  }
+  const TimeAccount::Entry entry(context.account, Spending::kPrepare);
+  ASSIGN_OR_RETURN(std::unique_ptr<MeasuredChild> child,
+                   MeasuredChild::Spawn(server, job.library(), fd,
+                                        context.limits.memory_bytes));
+  ASSIGN_OR_RETURN(*reply, child->Prepare(command, PrepareLimit(context)));
+  return child;
 }
 
 }  // namespace feedrate

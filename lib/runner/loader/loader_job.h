@@ -21,6 +21,9 @@
 namespace feedrate {
 
 class Catalogue;
+class MeasuredChild;
+class PrepareReply;
+struct RunContext;
 
 // The recipe and loader of `job`, from the policy and the job's settings. The
 // caller sets what the run decides: `source`, `on_error`, `ablation`.
@@ -133,5 +136,10 @@ absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
 // Hash of the contents of the first `count` items.
 absl::StatusOr<std::string> HashOfFirst(const LoaderInputs::Input& input,
                                         int64_t count);
+
+// A process that is ready to run epochs of `spec` for `job`. `fd` is its input.
+absl::StatusOr<std::unique_ptr<MeasuredChild>> SpawnLoader(
+    const RunContext& context, const Job& job, const LoaderSpec& spec, int fd,
+    PrepareReply* reply);
 
 }  // namespace feedrate

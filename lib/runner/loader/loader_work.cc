@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
@@ -30,7 +29,6 @@
 #include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/rows.h"
 #include "lib/runner/core/run_context.h"
-#include "lib/runner/core/workers.h"
 #include "lib/runner/data/input_corpora.h"
 #include "lib/runner/loader/loader_audit.h"
 #include "lib/runner/loader/loader_job.h"
@@ -594,25 +592,6 @@ class LoaderMode : public JobMode {
 };
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<MeasuredChild>> SpawnLoader(
-    const RunContext& context, const Job& job, const LoaderSpec& spec, int fd,
-    PrepareReply* reply) {
-  ASSIGN_OR_RETURN(PrepareCommand command,
-                   PrepareCommandOfJob(context.catalogue, job));
-  command.loader = spec;
-  LibraryServer* server = nullptr;
-  {
-    const TimeAccount::Entry entry(context.account, Spending::kImport);
-    ASSIGN_OR_RETURN(server, context.servers->Get(job));
-  }
-  const TimeAccount::Entry entry(context.account, Spending::kPrepare);
-  ASSIGN_OR_RETURN(std::unique_ptr<MeasuredChild> child,
-                   MeasuredChild::Spawn(server, job.library(), fd,
-                                        context.limits.memory_bytes));
-  ASSIGN_OR_RETURN(*reply, child->Prepare(command, PrepareLimit(context)));
-  return child;
-}
 
 std::shared_ptr<JobMode> MakeLoaderMode(const LoaderWorkOptions& options) {
   return std::make_shared<LoaderMode>(options);

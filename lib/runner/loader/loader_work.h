@@ -4,12 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "lib/records/worker.pb.h"
 #include "lib/runner/core/job_mode.h"
 #include "lib/runner/data/remote_data.h"
-#include "lib/worker/child.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
@@ -32,11 +28,6 @@ struct LoaderWorkOptions {
   // Opens stores, for the container `http`. May be null where there is none.
   OpenRemoteData open_remote;
 };
-
-// A process that is ready to run epochs of `spec` for `job`. `fd` is its input.
-absl::StatusOr<std::unique_ptr<MeasuredChild>> SpawnLoader(
-    const RunContext& context, const Job& job, const LoaderSpec& spec, int fd,
-    PrepareReply* reply);
 
 // What `pipeline` measures, and `video` on files of clips: jobs of mode
 // `pipeline`.
