@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/memory_file.h"
 #include "lib/base/unique_fd.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/source_list.h"
@@ -185,6 +186,125 @@ TEST(MessageTest, PrepareOfALoaderRoundTrip) {
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   ASSERT_TRUE(parsed->prepare.loader.has_value());
   EXPECT_EQ(PrepareLine(parsed->prepare), line);
+}
+
+// Python workers read these keys. A change here is a change of the protocol,
+// which docs/adapters.md describes.
+TEST(MessageTest, LinesOfCommands) {
+  PrepareCommand command;
+  command.library = "pillow";
+  command.transform = "Resize";
+  command.native_op = "Image.resize";
+  command.params = {"size=512"};
+  command.wrap = "w";
+  command.scenario = "image-rgb";
+  command.device = "cpu";
+  command.seed = 7;
+  constexpr char kPlain[] =
+      R"({"op":"prepare","library":"pillow","transform":"Resize",)"
+      R"("native_op":"Image.resize","params":["size=512"],"wrap":"w",)"
+      R"("scenario":"image-rgb","device":"cpu","seed":7,"opencv_opencl":true)";
+  EXPECT_EQ(PrepareLine(command), std::string(kPlain) + "}\n");
+  command.opencv_threads = 0;
+  command.torch_intra_op = 1;
+  command.torch_inter_op = 2;
+  command.batch = 64;
+  command.loader = SomeLoader();
+  command.loader->rank = 1;
+  command.loader->ranks = 2;
+  command.loader->settings = {{"b", "2"}, {"a", "1"}};
+  command.loader->store = {{"url", "s3://bucket"}};
+  command.decode.emplace().threads = 0;
+  command.mixture.emplace();
+  EXPECT_EQ(
+      PrepareLine(command),
+      R"({"op":"prepare","library":"pillow","transform":"Resize",)"
+      R"("native_op":"Image.resize","params":["size=512"],"wrap":"w",)"
+      R"("scenario":"image-rgb","device":"cpu","seed":7,"opencv_threads":0,)"
+      R"("opencv_opencl":true,"torch_intra_op":1,"torch_inter_op":2,)"
+      R"("batch":64,"loader":{"scope":"decode_dataloader_augment",)"
+      R"("source":"files","batch_size":256,"workers":2,"prefetch":4,)"
+      R"("persistent":true,"pin_memory":false,"drop_last":false,)"
+      R"("shuffle":false,"rank":1,"ranks":2,"channels":3,"crop":224,)"
+      R"("is_crop":false,"crop_position":"random","mean":[0.485,0.456,0.406],)"
+      R"("std":[0.229,0.224,0.225],"input_scale":255,"batch_transform":"",)"
+      R"("on_error":"skip","ablation":"","settings":{"a":"1","b":"2"},)"
+      R"("store":{"url":"s3://bucket"}},"decode":{"threads":0},)"
+      R"("mixture":{"batch_size":64,"read_interleave":2,)"
+      R"("decode_parallelism":0,"pipeline_interleave":2,)"
+      R"("mix_block_length":4,"shuffle_buffer":16,"queue_depth":4,)"
+      R"("samples_per_episode":5,"pair_offset":1,"metadata":"none",)"
+      R"("prime_each_dataset_samples":0,"action_chunk":1,)"
+      R"("frame_height":224,"frame_width":224,"on_error":"fail"}})"
+      "\n");
+  TimeCommand time;
+  time.first = 1;
+  time.count = 2;
+  time.limit_s = 0.5;
+  time.seed = 4;
+  EXPECT_EQ(TimeLine(time),
+            R"({"op":"time","first":1,"count":2,"chunk":1,"limit_s":0.5,)"
+            "\"seed\":4}\n");
+  time.cold = true;
+  EXPECT_THAT(TimeLine(time), HasSubstr(R"("seed":4,"cold":true})"));
+  EpochCommand epoch;
+  epoch.count = 10;
+  epoch.ids = true;
+  epoch.epoch = 3;
+  epoch.batches = 5;
+  epoch.state = "s";
+  EXPECT_EQ(EpochLine(epoch),
+            R"({"op":"epoch","seed":0,"first":0,"count":10,"limit_s":0,)"
+            R"("consumer_s":0,"ids":true,"epoch":3,"batches":5,"state":"s"})"
+            "\n");
+  OutputCommand output;
+  output.indexes = {1, 0};
+  output.seed = 5;
+  EXPECT_EQ(OutputLine(output),
+            "{\"op\":\"output\",\"indexes\":[1,0],\"seed\":5}\n");
+  EXPECT_EQ(StopLine(), "{\"op\":\"stop\"}\n");
+}
+
+TEST(MessageTest, LinesOfServersAndOutputs) {
+  ControlRequest request;
+  request.library = "opencv";
+  EXPECT_EQ(ControlRequestLine(request),
+            "{\"op\":\"spawn\",\"library\":\"opencv\"}\n");
+  request.op = ControlRequest::Op::kReap;
+  request.pid = 5;
+  EXPECT_EQ(ControlRequestLine(request), "{\"op\":\"reap\",\"pid\":5}\n");
+  EXPECT_EQ(SpawnedLine(5), "{\"pid\":5}\n");
+  EXPECT_EQ(ReapedLine({5, 9, 77}),
+            "{\"pid\":5,\"status\":9,\"max_rss\":77}\n");
+  OutputReply reply;
+  reply.fd = 9;
+  reply.outputs.push_back({0, 12, "uint8", "HWC", {2, 2, 3}});
+  EXPECT_EQ(OutputReplyLine(reply),
+            R"({"fd":9,"outputs":[{"offset":0,"bytes":12,"dtype":"uint8",)"
+            R"("layout":"HWC","shape":[2,2,3]}]})"
+            "\n");
+  EXPECT_EQ(ErrorLine("E", "t"), "{\"error\":\"E\",\"traceback\":\"t\"}\n");
+}
+
+TEST(MessageTest, LinesOfLists) {
+  const auto text_of = [](const absl::StatusOr<UniqueFd>& fd) {
+    EXPECT_TRUE(fd.ok()) << fd.status();
+    return *ReadMemoryFile(fd->get(), "list");
+  };
+  EXPECT_EQ(text_of(WriteMixtureSources({{"a", 1.5, {"/x"}}})),
+            R"({"name":"a","weight":1.5,"shards":["/x"],"image":"frames",)"
+            R"("action":["action"],"state":["state"],)"
+            R"("instruction":"instruction","episode_id":"episode_id"})"
+            "\n");
+  SourceFile part = {"shard.tar", 12, {}};
+  part.part = ObjectPart{512, "v", "md5:00", "a.jpg", 0xfffffff0u};
+  SourceFile clip = {"/v.mp4", 3, {4, 8}};
+  EXPECT_EQ(text_of(WriteSourceList({part, clip})),
+            R"({"path":"shard.tar","bytes":12,"offset":512,"version":"v",)"
+            R"("checksum":"md5:00","member":"a.jpg","crc32c":4294967280})"
+            "\n"
+            R"({"path":"/v.mp4","bytes":3,"frames":[4,8]})"
+            "\n");
 }
 
 TEST(MessageTest, ALoaderThatCannotBeMeantIsRefused) {
