@@ -294,8 +294,7 @@ std::string HistoryText(const std::vector<ChangePoint>& points,
     JoinRevisions(&series);
     bool any = false;
     for (const ChangePoint& point : points) {
-      if (point.job_id() != series.job_id ||
-          point.job() != series.label ||
+      if (point.job_id() != series.job_id || point.job() != series.label ||
           point.machine_profile() != series.machine_profile) {
         continue;
       }
