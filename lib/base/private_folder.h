@@ -2,9 +2,9 @@
 // environments, journals. The rule is here, so that it is one rule.
 //
 // A file or folder is private when it belongs to this user or to root, neither
-// its group nor others can write it, and it is no symbolic link. Who may write
-// the folder above it can still replace it: put private folders below folders
-// of your own, or below one with the sticky bit, such as /tmp.
+// its group nor others can write it, and it is not a symbolic link. Who may
+// write the folder above it can still replace it: put private folders below
+// folders of your own, or below one with the sticky bit, such as /tmp.
 #pragma once
 
 #include <sys/stat.h>

@@ -18,7 +18,7 @@ const std::vector<std::string>& KnownModes();
 const std::vector<std::string>& KnownMedia();
 const std::vector<std::string>& KnownDevices();
 const std::vector<std::string>& KnownProfiles();
-// What a row may be labelled.
+// What a row may be labeled.
 const std::vector<std::string>& KnownLabels();
 // Sets of transforms that can be chosen from.
 const std::vector<std::string>& KnownSets();

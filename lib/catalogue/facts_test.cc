@@ -194,7 +194,7 @@ TEST_F(FactsTest, NativeLibraries) {
               UnorderedElementsAre(Pair("cuda", 12)));
 }
 
-TEST_F(FactsTest, TorchvisionOnTheGpuIsLabelled) {
+TEST_F(FactsTest, TorchvisionOnTheGpuIsLabeled) {
   for (const Combination& c : catalogue_.matrix().combinations()) {
     const bool transforms_there =
         absl::c_linear_search(c.device(), "cuda") && c.status() == SUPPORTED &&

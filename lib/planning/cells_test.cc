@@ -191,7 +191,7 @@ TEST(BuildCellsTest, LabelsOfTheConfigAreAddedAndSorted) {
               ElementsAre("cold", "memory_limited", "per_sample_loop"));
 }
 
-TEST(BuildCellsTest, OptionalCombinationsAreLabelled) {
+TEST(BuildCellsTest, OptionalCombinationsAreLabeled) {
   const auto table = Cells("video-decode-16f", "decode", "cpu", "decode_only",
                            "[\"opencv\", \"pyav\"]");
   ASSERT_TRUE(table.ok()) << table.status();

@@ -50,17 +50,17 @@ TEST(PlanSummaryTest, Golden) {
       Config("sweep { name: \"prefetch\" values: [\"1\", \"2\"] }");
   PlanSummary summary("a/b.textproto", config);
   summary.AddJob(TheJob("kornia", "Resize", 59.4));
-  Job labelled = TheJob("kornia", "Rotate", 3600);
-  labelled.add_labels("cold");
-  labelled.add_labels("exploratory");
-  summary.AddJob(labelled);
+  Job labeled = TheJob("kornia", "Rotate", 3600);
+  labeled.add_labels("cold");
+  labeled.add_labels("exploratory");
+  summary.AddJob(labeled);
   Job unsupported = TheJob("kornia", "Affine", 0);
   unsupported.set_unsupported_reason("Kornia cannot.");
   summary.AddJob(unsupported);
   summary.AddExcluded({"pillow", "Resize", "no direct equivalent"});
   summary.AddExcluded({"pillow", "Rotate", "no direct equivalent"});
   summary.AddExcluded({"pillow", "Affine", "too slow"});
-  summary.AddDone(labelled);
+  summary.AddDone(labeled);
   EXPECT_EQ(summary.ToText(), R"(a/b.textproto
 image-rgb pipeline (memory_dataloader_augment) on cuda, 100 items of val, batch 64, 8 workers, 2 runs, default, parameters paper, versions current
 sweep prefetch over 1, 2

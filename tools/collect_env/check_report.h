@@ -14,8 +14,8 @@ namespace feedrate {
 // one-line summary.
 std::string CheckReport(const std::vector<Check>& checks);
 
-// Removes the checks with these names. InvalidArgument suggests a name for one
-// that is no check.
+// Removes the checks with these names. InvalidArgument suggests a name for an
+// unknown one.
 absl::Status IgnoreChecks(const std::vector<std::string>& names,
                           std::vector<Check>* checks);
 

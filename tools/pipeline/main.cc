@@ -178,7 +178,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
         return absl::StrCat(
             FaultsText(row), StorageText(row),
             diagnosed.insert(row.job_id()).second ? DiagnosisText(row) : "",
-            UtilisationText(row));
+            UtilizationText(row));
       },
       [](const std::vector<Row>& rows) {
         const std::string containers = ContainersText(rows);

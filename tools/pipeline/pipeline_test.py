@@ -131,7 +131,7 @@ class PipelineTest(harness.TestCase):
         self.assertGreater(loader["consumer_utilisation"], 0)
         self.assertEqual(loader["utilisation_mark"], 0.9)
         self.assertNotIn("cpu_idle", loader)
-        self.assertIn("accelerator utilisation", run.stderr)
+        self.assertIn("accelerator utilization", run.stderr)
         self.assertIn("MLPerf Storage passes from 90% on", run.stderr)
 
     def test_a_sweep_ends_with_advice(self):

@@ -45,7 +45,7 @@ has '"kernels":[{"part":"backward","name":"aten::mm"'
 run 0 --profile=trace
 [[ "$err" == *"1 longest kernels, mean of 3 profiled steps"* ]] || fail "$err"
 
-# What has diverged is no result, and no gate takes it for one.
+# A training that diverged leaves no metrics that a gate could take.
 run 2 --seed=15 --metrics="$TEST_TMPDIR/diverged.json"
 has '"status":"diverged","reason":"the loss of step 7 is no number"'
 [[ "$out" != *last_loss* ]] || fail "a loss of a diverged training: $out"
@@ -196,7 +196,7 @@ fi
 refuses '--loader: scope synthetic reads no files' --loader=native
 refuses '--cold: scope synthetic reads no files' --cold
 
-# A TMPDIR that is not there is no reason to abort.
+# A TMPDIR that does not exist does not end the program.
 TMPDIR=/nowhere run 0
 
 run 1 --model=vit6

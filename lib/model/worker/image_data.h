@@ -20,7 +20,7 @@ struct ImageData {
   // Names of the classes by number, of all processes. Empty if no image is in a
   // subfolder, or `.cls` members have the numbers.
   std::vector<std::string> classes;
-  // What has the name of an image and is no regular file.
+  // Paths with the name of an image that are not regular files.
   std::vector<std::string> special;
   // Files on this machine that have the images. Empty for a store.
   std::vector<ImageFile> local;

@@ -55,8 +55,8 @@ struct ImageList {
   // Names of the classes by number, of all processes. Empty if all files are
   // directly in the folder.
   std::vector<std::string> classes;
-  // What has the name of an image and is no regular file, such as a pipe or a
-  // link that leads nowhere. Sorted.
+  // Paths with the name of an image that are not regular files, such as a pipe
+  // or a link that leads nowhere. Sorted.
   std::vector<std::string> special;
   LeftOut left_out;
 };

@@ -12,7 +12,7 @@ void AddScores(const at::Tensor& logits, const at::Tensor& classes,
   const at::Tensor values = logits.to(at::kCPU).to(at::kDouble);
   const at::Tensor column = classes.to(at::kCPU).unsqueeze(1);
   const at::Tensor own = values.gather(1, column);
-  // Not `gt`: whatever is no number must never count as less likely.
+  // Not `gt`: NaN must never count as less likely.
   const at::Tensor above = values.le(own).logical_not();
   const at::Tensor tied_before =
       values.eq(own).logical_and(at::arange(values.size(1)).lt(column));

@@ -28,8 +28,8 @@ struct ImageScores {
   SkippedFiles skipped;
 };
 
-// Adds a batch: logits, batch x classes, and the numbers of the classes. What
-// is no number never makes an answer right.
+// Adds a batch: logits, batch x classes, and the numbers of the classes. NaN
+// never makes an answer right.
 void AddScores(const at::Tensor& logits, const at::Tensor& classes,
                ImageScores* scores);
 

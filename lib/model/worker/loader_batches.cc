@@ -157,7 +157,7 @@ class NativeBatches : public BatchSource {
 
  private:
   const LoaderBatch* Next() {
-    // One that ends, a rest that is no batch, and one from its beginning.
+    // An epoch that ends, one whose rest is less than a batch, and a whole one.
     for (int tries = 0; tries < 3; ++tries) {
       if (epoch_ != nullptr) {
         const absl::StatusOr<const LoaderBatch*> batch = epoch_->Next();
@@ -299,7 +299,7 @@ class GpuBatches : public BatchSource {
   TrainBatch Get(int64_t) override {
     copy_.Wait();
     DeviceBatch batch = LoaderValue(loader_->Next());
-    // The end of an epoch, which may follow a rest that is no batch.
+    // The end of an epoch, which may follow a rest of less than a batch.
     for (int tries = 0; batch.count == 0 && tries < 2; ++tries) {
       skipped_ = skipped();
       place_.EndEpoch();

@@ -77,7 +77,7 @@ class TrainData {
   int64_t file_bytes_ = 0;
   std::vector<int64_t> bytes_of_;  // Each of the files.
   double resident_ = -1;
-  // What is no data although its name says so.
+  // Files that have the name of an image but cannot be read as one.
   SkippedFiles listed_;
   std::vector<std::string> class_names_;
   // SHA-256 of the data and of what decides on its order. Empty for sources

@@ -259,8 +259,8 @@ class Training {
     return options;
   }
 
-  // Evaluates the model, unless this was just done. The time is no part of the
-  // measured steps, nor are memory, energy and use of the GPU.
+  // Evaluates the model, unless this was just done. The measured steps do not
+  // include its time, memory, energy and use of the GPU.
   void Validate() {
     if (!validations_.empty() &&
         validations_.back().step() == trainer_->step()) {

@@ -17,8 +17,8 @@ namespace feedrate {
 class Validator {
  public:
   // `classes` are the folders of the training's classes by number.
-  // std::runtime_error if the folder is none of such classes, or if there are
-  // none and it is no shards.
+  // std::runtime_error if the folder has other classes, or if the training has
+  // no classes and the folder has no shards.
   Validator(const TrainSpec& spec, const ModelSpec& model,
             const std::vector<std::string>& classes);
 

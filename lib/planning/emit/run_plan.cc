@@ -137,7 +137,7 @@ absl::Status CheckPlanOptions(const PlanOptions& options) {
 //
 // `resolved`, where given, gets the resolved config as text. It and the emit
 // of that name want exactly one config.
-// REQUIRES: the options are right, and the emit is no campaign, or simulated.
+// REQUIRES: the options are right; a campaign is to be simulated.
 absl::Status WritePlan(const PlanOptions& options, RecordWriter* out,
                        std::string* resolved = nullptr) {
   ASSIGN_OR_RETURN(const std::unique_ptr<PlanSession> session,

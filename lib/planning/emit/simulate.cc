@@ -238,7 +238,7 @@ std::string Describe(const std::vector<Simulation>& runs) {
       "machine time", runs, [](const auto& s) { return s.machine_s; },
       DurationText);
   text += Line(
-      "utilisation", runs, [](const auto& s) { return s.utilisation(); },
+      "utilization", runs, [](const auto& s) { return s.utilization(); },
       Percent);
   text += Line("set-up", runs, share(&Simulation::setup_s), Percent);
   text += Line("lost work", runs, share(&Simulation::lost_s), Percent);

@@ -44,7 +44,7 @@ struct Simulation {
   // Money; negative: a machine type has no price.
   double price = 0;
 
-  double utilisation() const { return machine_s > 0 ? work_s / machine_s : 0; }
+  double utilization() const { return machine_s > 0 ? work_s / machine_s : 0; }
 };
 
 // `tasks[i]` is machine and cost of `campaign.tasks[i]`. Every task ends at

@@ -50,7 +50,7 @@ TEST(SimulateTest, OneMachineDoesOneTaskAfterTheOther) {
   for (int i = 0; i < 5; ++i) work.Add(900, 9);
   const Simulation result = work.Run(1);
   EXPECT_DOUBLE_EQ(result.makespan_s, 5 * 1000);
-  EXPECT_DOUBLE_EQ(result.utilisation(), 0.9);
+  EXPECT_DOUBLE_EQ(result.utilization(), 0.9);
   EXPECT_DOUBLE_EQ(result.price, 50);
   EXPECT_EQ(result.machines, 1);
   EXPECT_EQ(result.failures, 0);

@@ -22,8 +22,8 @@ using BatchIds = std::vector<std::vector<int64_t>>;
 BatchIds BatchIdsOf(const EpochReply& reply);
 
 // Counts what an epoch of `items` items lacks and has twice, and adds it to
-// `coverage`. Ids that are no item count as unreadable. `name` is that of an
-// item.
+// `coverage`. Ids that belong to no item count as unreadable. `name` is that of
+// an item.
 void AddCoverage(const BatchIds& epoch, int64_t items, int64_t unreadable,
                  const std::function<std::string(int64_t)>& name,
                  AuditCoverage* coverage);

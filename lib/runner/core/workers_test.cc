@@ -245,7 +245,7 @@ TEST(LookAtPagesTest, NamesAFileThatIsGone) {
       HasSubstr("/no/such/shard"));
 }
 
-Equivalence Labelled(const std::string& label) {
+Equivalence Labeled(const std::string& label) {
   Equivalence equivalence;
   equivalence.set_label(label);
   equivalence.set_max_abs_diff(1.5);
@@ -263,8 +263,8 @@ TEST(EquivalenceCacheTest, IsThereTheNextTime) {
   {
     EquivalenceCache cache(path);
     EXPECT_EQ(cache.Find("a"), nullptr);
-    cache.Add("a", Labelled("exact"));
-    cache.Add("b", Labelled("different"));
+    cache.Add("a", Labeled("exact"));
+    cache.Add("b", Labeled("different"));
     EXPECT_EQ(cache.Find("a")->label(), "exact");
   }
   const EquivalenceCache cache(path);
@@ -276,9 +276,9 @@ TEST(EquivalenceCacheTest, IsThereTheNextTime) {
 
 TEST(EquivalenceCacheTest, ATornLineCostsOnlyItself) {
   const std::string path = FreshPath("torn");
-  EquivalenceCache(path).Add("a", Labelled("exact"));
+  EquivalenceCache(path).Add("a", Labeled("exact"));
   std::ofstream(path, std::ios::app) << "b\t{\"schema\":1,\"rec";
-  EquivalenceCache(path).Add("c", Labelled("noop"));
+  EquivalenceCache(path).Add("c", Labeled("noop"));
   const EquivalenceCache cache(path);
   EXPECT_NE(cache.Find("a"), nullptr);
   EXPECT_EQ(cache.Find("b"), nullptr);
@@ -287,7 +287,7 @@ TEST(EquivalenceCacheTest, ATornLineCostsOnlyItself) {
 
 TEST(EquivalenceCacheTest, WhereNothingCanBeWrittenItStillRemembers) {
   EquivalenceCache cache("/proc/nowhere/equivalence.jsonl");
-  cache.Add("a", Labelled("exact"));
+  cache.Add("a", Labeled("exact"));
   EXPECT_NE(cache.Find("a"), nullptr);
 }
 

@@ -124,11 +124,11 @@ std::string DiagnosisText(const Row& row) {
   return absl::StrCat(text, "\n");
 }
 
-std::string UtilisationText(const Row& row) {
+std::string UtilizationText(const Row& row) {
   const LoaderStats& loader = row.loader();
   if (!loader.has_consumer_utilisation()) return "";
   std::string text = absl::StrFormat(
-      "%s: accelerator utilisation %.1f%% with a step of %.1f ms; ",
+      "%s: accelerator utilization %.1f%% with a step of %.1f ms; ",
       NameOf(row), 100 * loader.consumer_utilisation(),
       1e3 * loader.consumer_step_s());
   if (!loader.has_utilisation_mark()) {

@@ -14,7 +14,7 @@ std::string DiagnosisText(const Row& row);
 
 // How busy the training step kept the accelerator, and whether that is enough
 // for MLPerf Storage. Empty without a step.
-std::string UtilisationText(const Row& row);
+std::string UtilizationText(const Row& row);
 
 // Items that were left out, and the first of them. Empty without any.
 std::string FaultsText(const Row& row);

@@ -220,19 +220,19 @@ TEST(LoaderReportTest, SaysWhereTheTimeWent) {
             HasSubstr("\nverdict: decoding takes 80%")));
 }
 
-TEST(LoaderReportTest, HoldsUtilisationAgainstTheMark) {
+TEST(LoaderReportTest, HoldsUtilizationAgainstTheMark) {
   Row row = SomeRow();
-  EXPECT_EQ(UtilisationText(row), "");
+  EXPECT_EQ(UtilizationText(row), "");
   row.mutable_loader()->set_consumer_step_s(0.05);
   row.mutable_loader()->set_consumer_utilisation(0.899);
   row.mutable_loader()->set_batches(3);
-  EXPECT_THAT(UtilisationText(row), HasSubstr("no verdict from 3 batches"));
+  EXPECT_THAT(UtilizationText(row), HasSubstr("no verdict from 3 batches"));
   row.mutable_loader()->set_utilisation_mark(0.9);
-  EXPECT_THAT(UtilisationText(row),
+  EXPECT_THAT(UtilizationText(row),
               AllOf(HasSubstr("89.9%"), HasSubstr("50.0 ms"),
                     HasSubstr("from 90% on: fail")));
   row.mutable_loader()->set_consumer_utilisation(0.9);
-  EXPECT_THAT(UtilisationText(row), HasSubstr(": pass"));
+  EXPECT_THAT(UtilizationText(row), HasSubstr(": pass"));
 }
 
 TEST(LoaderReportTest, NamesTheFirstFault) {
@@ -381,7 +381,7 @@ TEST(ContainersTextTest, ComparesWithNativeOnFilesRunByRun) {
   EXPECT_THAT(text, HasSubstr("not measured: webdataset on files, parquet: "
                               "reads only shards here\n"));
   EXPECT_EQ(ContainersText({RowOf(1, 2, 500)}), "");
-  // Two runs, or three next to other load, are no evidence for a ratio.
+  // Two runs, or three next to other load, do not show a ratio.
   rows[0].add_warnings("contended");
   EXPECT_THAT(ContainersText(rows), ContainsRegex("tfrecord .* disturbed "));
   rows.resize(4);

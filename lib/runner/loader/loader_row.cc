@@ -487,14 +487,14 @@ void BlameLargest(const LoaderSpec& spec, const LoaderAblation& largest,
       100 * share, diagnosis->twice_as_fast_gain()));
 }
 
-void ConsumerBinds(double utilisation, LoaderDiagnosis* diagnosis) {
+void ConsumerBinds(double utilization, LoaderDiagnosis* diagnosis) {
   diagnosis->set_verdict("consumer");
   diagnosis->set_explanation(absl::StrFormat(
       "the training step is busy %.1f%% of the time; a faster loader would not "
       "be felt",
-      100 * utilisation));
+      100 * utilization));
   // With half the step and everything else unchanged.
-  diagnosis->set_twice_as_fast_gain(1 / (1 - utilisation / 2));
+  diagnosis->set_twice_as_fast_gain(1 / (1 - utilization / 2));
 }
 
 }  // namespace

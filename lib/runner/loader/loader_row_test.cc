@@ -57,7 +57,7 @@ LoaderSpec SpecOf(int workers) {
   return spec;
 }
 
-TEST(LoaderRowTest, FramesThatAnEngineLeftAreLabelled) {
+TEST(LoaderRowTest, FramesThatAnEngineLeftAreLabeled) {
   EpochReply epoch = SomeEpoch();
   Row row;
   SetEpochs({epoch}, SpecOf(2), 8, 0, &row);
@@ -121,7 +121,7 @@ TEST(LoaderRowTest, BatchesThatWereReady) {
   EXPECT_DOUBLE_EQ(row.loader().prefetch_efficiency(), 2.0 / 3);
 }
 
-TEST(LoaderRowTest, AStepHasAUtilisation) {
+TEST(LoaderRowTest, AStepHasAUtilization) {
   EpochReply epoch = SomeEpoch();
   epoch.set_consumer_s(1.5);
   Row row;

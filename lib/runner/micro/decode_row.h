@@ -42,7 +42,7 @@ bool OnEngine(const Job& job);
 
 // Adds `decode` to a row that has its timing, and sets the limit: what the
 // engine reaches, or FFmpeg on the CPU if the program has it. Frames that the
-// engine left to the CPU are counted and labelled.
+// engine left to the CPU are counted and labeled.
 void AddDecode(const RunContext& context, const InputCorpora::Input& input,
                const Decode& decode, const EngineUse& engine, Row* row);
 

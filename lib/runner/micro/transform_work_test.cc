@@ -118,7 +118,7 @@ TEST(GpuRowTest, ALockedClockIsFullClock) {
   EXPECT_THAT(row.gpu().slow_samples(), ElementsAre(2));
 }
 
-TEST(GpuRowTest, ALoopOverABatchIsLabelled) {
+TEST(GpuRowTest, ALoopOverABatchIsLabeled) {
   GpuRowInput input;
   input.settings.batch = 8;
   input.per_sample_loop = true;
@@ -140,7 +140,7 @@ TEST(GpuRowTest, TheLimitIsWhatMustMove) {
   input.partial = true;
   SetGpu(input, SomeTiming(), &row);
   EXPECT_DOUBLE_EQ(row.limit().throughput(), 4500);
-  // The speed of memory is no limit for what is in L2.
+  // The speed of memory does not limit what is in L2.
   input.settings.cold = false;
   row = TimedRow();
   SetGpu(input, SomeTiming(), &row);
@@ -228,7 +228,7 @@ TEST_F(DecodeCheckTest, SameBytesAreExact) {
   EXPECT_EQ(decode_.wrong_frames(), 0);
 }
 
-TEST_F(DecodeCheckTest, RoundingIsEquivalentAndAnotherColourIsNot) {
+TEST_F(DecodeCheckTest, RoundingIsEquivalentAndAnotherColorIsNot) {
   const Equivalence close = Check(Clip({3, 9}, 101));
   EXPECT_EQ(close.label(), "equivalent");
   EXPECT_NEAR(close.max_abs_diff(), 1 / 255.0, 1e-9);

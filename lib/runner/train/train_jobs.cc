@@ -171,7 +171,7 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
   }
   if (s.graphs && !s.optimizer_in_step) {
     return absl::InvalidArgumentError(
-        "--graphs has the optimiser inside; leave --no-optimizer-in-step out");
+        "--graphs has the optimizer inside; leave --no-optimizer-in-step out");
   }
   const bool is_subject = IsSubject(job.library());
   if (IsTorchFile(job.library()) &&

@@ -83,7 +83,7 @@ TEST(TrainProcessesTest, ErrorsAreToldApart) {
   EXPECT_TRUE(absl::IsDataLoss(
       Failure(Script(Say("{\"event\":\"result\",\"wall_s\":1,\"steps_s\":[1,2],"
                          "\"losses\":[1]}")))));
-  // A loss that is no number is never taken for 0.
+  // A loss of null is never taken for 0.
   EXPECT_TRUE(absl::IsDataLoss(
       Failure(Script(Say("{\"event\":\"result\",\"wall_s\":1,\"steps_s\":[1,2],"
                          "\"losses\":[1,null]}")))));
