@@ -8,6 +8,8 @@ def feedrate_library(
         deps = [],
         srcs = None,
         hdrs = None,
+        whole_folder = False,
+        without = [],
         test_deps = [],
         test_data = [],
         test_size = "small",
@@ -24,6 +26,9 @@ def feedrate_library(
       deps: of the library.
       srcs: instead of NAME.cc.
       hdrs: instead of NAME.h.
+      whole_folder: all sources and headers of the folder are the library, beside
+        `srcs`, but for tests, fuzzers and benchmarks.
+      without: other files of the folder that are not, by name without ending.
       test_deps: of the test, beside the library and gtest_main.
       test_data: files that the test reads.
       test_size: Bazel's size of the test, for its time limit.
@@ -33,6 +38,11 @@ def feedrate_library(
       **kwargs: anything else that cc_library takes.
     """
     textual_hdrs = kwargs.pop("textual_hdrs", [])
+    if whole_folder:
+        others = ["*_test.cc", "*_fuzz.cc", "*_benchmark.cc"]
+        others += [other + ".cc" for other in without]
+        srcs = native.glob(["*.cc"], exclude = others) + (srcs or [])
+        hdrs = native.glob(["*.h"], exclude = [o + ".h" for o in without])
     if srcs == None:
         srcs = native.glob([name + ".cc"], allow_empty = True)
     elif not copts:
