@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "lib/base/text.h"
 
 namespace feedrate {
@@ -77,6 +78,13 @@ constexpr size_t kSentence = 30;
 // Tables with at least this many columns may be wider than a screen. Their
 // first column stays in view.
 constexpr size_t kWideTable = 4;
+
+// Appends text that may follow code. A colon there cannot start a command of a
+// CI system, as at the start of a line, so that it needs no escape.
+void AppendPlain(absl::string_view plain, std::string* out) {
+  if (!out->empty() && absl::ConsumePrefix(&plain, ":")) *out += ':';
+  *out += MarkdownText(plain);
+}
 
 // Escapes `text` and formats text between back quotes as code.
 std::string Prose(const std::string& text) {
@@ -342,7 +350,7 @@ std::string MarkdownProse(const std::string& text, bool in_cell = false) {
   for (const absl::string_view part : absl::StrSplit(text, '`')) {
     if (is_code && !part.empty() &&
         !(in_cell && absl::StrContains(part, '|'))) {
-      absl::StrAppend(&out, MarkdownText(plain));
+      AppendPlain(plain, &out);
       // Two codes without a space between them would be one.
       if (absl::EndsWith(out, "`")) out += ' ';
       out += MarkdownCode(part);
@@ -352,7 +360,8 @@ std::string MarkdownProse(const std::string& text, bool in_cell = false) {
     }
     is_code = !is_code;
   }
-  return out + MarkdownText(plain);
+  AppendPlain(plain, &out);
+  return out;
 }
 
 // An address that nothing ends. Empty if it is none.

@@ -49,6 +49,17 @@ TEST(MarkdownTest, IsAsBefore) {
                             "lib/draw/testdata/document.golden.md"));
 }
 
+// It cannot start a command of a CI system there; at the start it can.
+TEST(MarkdownTest, AColonBehindCodeIsItself) {
+  Document document;
+  document.sections.emplace_back();
+  document.sections[0].blocks.emplace_back(Paragraph{"All on `m`: same"});
+  document.sections[0].blocks.emplace_back(Paragraph{"::error::x"});
+  const std::string text = ToMarkdown(document, "");
+  EXPECT_THAT(text, HasSubstr("All on `m`: same"));
+  EXPECT_THAT(text, Not(HasSubstr("::error")));
+}
+
 TEST(HtmlTest, EscapesWhatItIsGiven) {
   const std::string page = ToHtml(Example());
   EXPECT_THAT(page, HasSubstr("<h1>Title &lt;&amp;&gt;</h1>"));
