@@ -21,7 +21,8 @@ namespace feedrate {
 // for runs of our own jobs. The machine profile starts with `public:`, so they
 // never mix with rows of our machines.
 //
-// InvalidArgument, with `name`, if it is no such file or names no library.
+// InvalidArgument, with `name`, if it is another kind of file or names no
+// library.
 absl::Status ImportAlbumentations(
     const std::string& name, absl::string_view content,
     const std::function<absl::Status(const Row&)>& add);

@@ -37,7 +37,7 @@ class RowSink {
   // A row of another status than `ok`.
   absl::Status AddStatus(const std::string& status, const std::string& reason);
 
-  // Counts a result that is no time.
+  // Counts a result that is not a time.
   void LeaveOut() { ++importer_->left_out_; }
 
   // Names where the values come from that are read next, such as `runs[2]`.
@@ -76,14 +76,15 @@ class RowSink {
 };
 
 // Adds a counter under a name that --metric and --where take: letters, digits
-// and `_`; `B/op` becomes `B_per_op`. Ignores what is no finite number.
+// and `_`; `B/op` becomes `B_per_op`. Ignores what is not a finite number.
 void AddCounter(absl::string_view name, double value, Row* row);
 
 // The name of a machine: its parts in lower case, without spaces, joined by
 // `_`; empty parts are left out.
 std::string MachineName(const std::vector<std::string>& parts);
 
-// Seconds per `unit`, such as `ns`, `ms` or `sec`; 0 if it is no unit of time.
+// Seconds per `unit`, such as `ns`, `ms` or `sec`; 0 for anything that is not a
+// unit of time.
 double SecondsOf(absl::string_view unit);
 
 // Any time with a zone as RFC 3339 in UTC; empty if it is none.

@@ -189,7 +189,7 @@ struct ResultFolder {
   std::string baseline;
 };
 
-// Absent if the path is no folder.
+// Absent if the path is not a folder.
 absl::optional<ResultFolder> AsFolder(const std::string& path) {
   if (IsFolder(path)) return ResultFolder{path, "new"};
   const size_t colon = path.rfind(':');

@@ -72,7 +72,7 @@ class Importer {
   // Reads a file, a folder or standard input (`-`). In a folder, reads all
   // files below it that are results. In a folder of criterion, reads the last
   // results, or with `FOLDER:NAME` those of the baseline NAME. InvalidArgument,
-  // with file and place, if something is no result.
+  // with file and place, if something is not a result.
   absl::Status ReadPath(const std::string& path);
 
   // Reads the content of one file. Looks at other files only if `name` is a
@@ -81,7 +81,7 @@ class Importer {
   absl::Status ReadText(const std::string& name, absl::string_view content,
                         bool may_read_files);
 
-  // Results that are no times, such as memory or failed fits; they are left
+  // Results that are not times, such as memory or failed fits; they are left
   // out.
   int64_t left_out() const { return left_out_; }
   // Rows whose file does not name the machine.

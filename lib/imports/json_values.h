@@ -31,7 +31,7 @@ std::string Text(const simdjson::dom::object& json, absl::string_view key);
 // Any plain value as text.
 std::string PlainText(const simdjson::dom::element& value);
 
-// A number; NaN if it is none.
+// A number; NaN for any other value.
 double NumberOf(const simdjson::dom::element& value);
 // A number that `sink` refuses if it is anything else, such as text: a number
 // that is taken for absent would let a slowdown pass. NaN for null and for NaN
@@ -67,8 +67,8 @@ std::vector<simdjson::dom::object> ObjectItems(
     const simdjson::dom::object& json, absl::string_view key, RowSink* sink);
 
 // The objects of a list, each with its place in the file, such as `runs[2]`. An
-// error of `sink` if there is no such list, or if something in it is no object.
-// `place` is the place of `json`, or empty for the whole file.
+// error of `sink` if there is no such list, or if something in it is not an
+// object. `place` is the place of `json`, or empty for the whole file.
 using PlacedObject = std::pair<std::string, simdjson::dom::object>;
 absl::StatusOr<std::vector<PlacedObject>> ObjectsAt(
     const simdjson::dom::object& json, absl::string_view key,
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<PlacedObject>> ObjectsOf(
 void AddSettings(const simdjson::dom::object& json, absl::string_view key,
                  Row* row);
 
-// `2c`; empty if it is no count.
+// `2c`; empty if it is not a count.
 std::string CoresText(double count);
 // A count from 0 on; 0 if it is none.
 int64_t CountOf(double number);

@@ -248,7 +248,7 @@ absl::Status ReadHyperfine(const object& file, RowSink* sink) {
 namespace {
 
 // Seconds per operation of a score, given a unit such as `ns/op` or `ops/ms`;
-// 0 if it is no time.
+// 0 if it is not a time.
 double JmhSeconds(double score, absl::string_view unit) {
   if (absl::ConsumeSuffix(&unit, "/op")) return score * SecondsOf(unit);
   if (absl::ConsumePrefix(&unit, "ops/") && score > 0) {

@@ -225,7 +225,8 @@ absl::StatusOr<AsvBenchmarks> ReadAsvBenchmarks(RowSink* sink) {
 // A result of asv: its values by the name of their column.
 class AsvResult {
  public:
-  // Fails if `value` is no list of at most as many values as there are columns.
+  // Fails if `value` is not a list of at most as many values as there are
+  // columns.
   absl::Status Read(const element& value, const std::vector<std::string>& names,
                     RowSink* sink) {
     array list;
