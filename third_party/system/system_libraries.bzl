@@ -71,6 +71,7 @@ WITHOUT_PKG_CONFIG = {
 HEADERS = {
     # Headers of the gloo that is inside libtorch, whose wheel leaves them out.
     "gloo_headers": ("/usr/include/gloo/context.h", "libgloo-dev"),
+    "nlohmann_json": ("/usr/include/nlohmann/json.hpp", "nlohmann-json3-dev"),
     # Headers of libnvcuvid.so.1, which is loaded at run time.
     "nvcodec_headers": (
         "/usr/include/ffnvcodec/dynlink_nvcuvid.h",

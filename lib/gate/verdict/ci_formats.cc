@@ -13,10 +13,12 @@
 #include "lib/base/tool/tool_info.h"
 #include "lib/gate/verdict/verdict_formats.h"
 #include "lib/gate/verdict/verdicts.h"
-#include "lib/records/json.h"
+#include "nlohmann/json.hpp"
 
 namespace feedrate {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 const char* CommandOf(const Verdict& verdict, const Verdict& suite) {
   if (verdict.verdict() == "slower" || IsError(verdict, suite)) return "error";
@@ -87,63 +89,63 @@ const char* LevelOf(const Verdict& job, const Verdict& suite) {
   return job.verdict() == "faster" || IsOnlyBetter(job) ? "note" : "warning";
 }
 
-std::string Quoted(const std::string& text) {
-  std::string out;
-  AppendJsonString(text, &out);
-  return out;
-}
-
-std::string ResultOf(const Verdict& job, const Verdict& suite) {
+Json ResultOf(const Verdict& job, const Verdict& suite) {
   std::string text =
       absl::StrCat(job.job(), ": ", job.verdict(), ": ", job.reason());
   for (const std::string& moved : MovedMetrics(job)) {
     absl::StrAppend(&text, "\n", moved);
   }
-  std::string out = absl::StrCat(
-      "{\"ruleId\":", Quoted(RuleOf(job)), ",\"level\":\"", LevelOf(job, suite),
-      "\",\"message\":{\"text\":", Quoted(text),
-      "},\"locations\":[{\"logicalLocations\":[{\"name\":", Quoted(job.job()),
-      ",\"fullyQualifiedName\":",
-      Quoted(absl::StrCat(job.mode(), "/", job.job_id(), "/", job.job())),
-      ",\"kind\":\"member\"}]}],\"partialFingerprints\":{\"job/v1\":",
-      Quoted(job.job_id().empty() ? job.job() : job.job_id()),
-      "},\"properties\":{\"codes\":[");
-  std::vector<std::string> codes;
-  for (const std::string& code : job.codes()) codes.push_back(Quoted(code));
-  absl::StrAppend(&out, absl::StrJoin(codes, ","), "]");
+  const Json location = {
+      {"name", job.job()},
+      {"fullyQualifiedName",
+       absl::StrCat(job.mode(), "/", job.job_id(), "/", job.job())},
+      {"kind", "member"}};
+  Json properties = {{"codes", std::vector<std::string>(job.codes().begin(),
+                                                        job.codes().end())}};
   if (job.has_effect()) {
-    absl::StrAppend(&out, ",\"change_percent\":");
-    AppendJsonDouble(job.effect().percent(), &out);
+    properties["change_percent"] = job.effect().percent();
   }
-  if (!job.command().empty()) {
-    absl::StrAppend(&out, ",\"command\":", Quoted(job.command()));
-  }
-  return absl::StrCat(out, "}}");
+  if (!job.command().empty()) properties["command"] = job.command();
+  return {{"ruleId", RuleOf(job)},
+          {"level", LevelOf(job, suite)},
+          {"message", {{"text", text}}},
+          {"locations",
+           Json::array({{{"logicalLocations", Json::array({location})}}})},
+          {"partialFingerprints",
+           {{"job/v1", job.job_id().empty() ? job.job() : job.job_id()}}},
+          {"properties", properties}};
 }
 
 }  // namespace
 
 std::string VerdictSarif(const std::vector<Verdict>& jobs,
                          const Verdict& suite) {
-  std::vector<std::string> rules;
+  Json rules = Json::array();
   for (const Rule& rule : kRules) {
-    rules.push_back(absl::StrCat(
-        "{\"id\":\"", rule.id,
-        "\",\"shortDescription\":{\"text\":", Quoted(rule.text), "}}"));
+    rules.push_back(
+        {{"id", rule.id}, {"shortDescription", {{"text", rule.text}}}});
   }
-  std::vector<std::string> results;
+  Json results = Json::array();
   for (const Verdict& job : jobs) {
-    if (IsPlain(job)) continue;
-    results.push_back(ResultOf(job, suite));
+    if (!IsPlain(job)) results.push_back(ResultOf(job, suite));
   }
-  return absl::StrCat(
-      "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\","
-      "\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":"
-      "\"feedrate compare_baseline\",\"version\":\"",
-      kVersion, "\",\"rules\":[", absl::StrJoin(rules, ","),
-      "]}},\"results\":[\n", absl::StrJoin(results, ",\n"),
-      "\n],\"properties\":{\"verdict\":", Quoted(suite.verdict()),
-      ",\"reason\":", Quoted(suite.reason()), "}}]}\n");
+  const Json tool = {{"driver",
+                      {{"name", "feedrate compare_baseline"},
+                       {"version", kVersion},
+                       {"rules", rules}}}};
+  const Json run = {
+      {"tool", tool},
+      {"results", results},
+      {"properties",
+       {{"verdict", suite.verdict()}, {"reason", suite.reason()}}}};
+  const Json sarif = {
+      {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+      {"version", "2.1.0"},
+      {"runs", Json::array({run})}};
+  // Text of rows may have anything in it; all but ASCII is escaped.
+  return sarif.dump(-1, ' ', /*ensure_ascii=*/true,
+                    Json::error_handler_t::replace) +
+         "\n";
 }
 
 namespace {

@@ -83,7 +83,7 @@ std::vector<Row> Runs(const std::vector<double>& throughputs,
   return rows;
 }
 
-// Five milliseconds of a loader are no evidence, and no counter says what
+// Five milliseconds of a loader prove nothing, and no counter says what
 // disturbed them.
 TEST_F(CompareRulesTest, ShortRunsOfALoaderCannotBeTold) {
   std::vector<Row> rows = Runs({50, 51, 49});

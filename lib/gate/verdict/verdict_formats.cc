@@ -344,7 +344,7 @@ std::string VerdictMarkdown(const std::vector<Verdict>& jobs,
   const std::vector<Verdict> sorted = WorstFirst(jobs);
   const std::vector<Verdict> shown = Only(sorted, false);
   const std::vector<Verdict> same = Only(sorted, true);
-  // What cannot be told is no failure of the change.
+  // A change that cannot be judged has not failed.
   const char* const sign = suite.exit_code() == 0   ? "✅"
                            : suite.exit_code() == 4 ? "⚠️"
                                                     : "❌";

@@ -268,7 +268,7 @@ TEST(VerdictJunitTest, OneCaseAJob) {
   }
 }
 
-// An unchanged pull request that cannot be told is no failure.
+// A pull request that cannot be judged has not failed.
 TEST(VerdictMarkdownTest, TheSignIsThatOfTheExitCode) {
   const auto sign = [](const char* word) {
     std::vector<Verdict> jobs(1);

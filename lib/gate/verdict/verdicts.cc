@@ -201,8 +201,8 @@ void JudgeTimes(const PairedJob& job, const PairedDesign& design,
   if (is_calibrated) ApplyCalibratedFloor(floor->second, verdict);
 }
 
-// Makes the numbers of the job those of a metric instead of time: of the one
-// that decided.
+// Makes the numbers and the reason of the job those of a metric instead of
+// time: of the one that decided.
 void ShowMetric(Verdict* verdict) {
   verdict->clear_effect();
   verdict->clear_p_value();
@@ -217,6 +217,7 @@ void ShowMetric(Verdict* verdict) {
     }
   }
   if (shown == nullptr) return;
+  verdict->set_reason(absl::StrCat(shown->metric(), ": ", shown->reason()));
   verdict->set_metric(shown->metric());
   *verdict->mutable_effect() = shown->effect();
   verdict->set_p_value(shown->p_value());
@@ -260,7 +261,6 @@ void JudgeMetrics(const PairedJob& job, const PairedRows& rows,
                          : is_better ? "faster"
                                      : "same");
     if (is_open) verdict->add_codes(kCodeNoisy);
-    verdict->set_reason("time is not judged");
     if (verdict->metrics().empty()) {
       verdict->set_verdict("cannot_tell");
       verdict->add_codes(kCodeMissing);
