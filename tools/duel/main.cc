@@ -2,13 +2,8 @@
 // both equally.
 //
 //   bazel run //tools/duel -- --a='sleep 0.1' --b='sleep 0.103'
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <iostream>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <utility>
@@ -21,27 +16,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
 #include "gflags/gflags.h"
-#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
-#include "lib/base/unique_fd.h"
-#include "lib/draw/progress.h"
-#include "lib/environment/env_record.h"
-#include "lib/gate/duel/bisect.h"
 #include "lib/gate/duel/duel.h"
 #include "lib/gate/duel/duel_sides.h"
-#include "lib/gate/duel/duel_summary.h"
-#include "lib/gate/duel/profile.h"
+#include "lib/gate/duel/run_duel.h"
 #include "lib/gate/gate_metrics.h"
 #include "lib/machine/cpu.h"
-#include "lib/machine/machine.h"
 #include "lib/machine/root.h"
-#include "lib/records/record_io.h"
 #include "lib/stats/paired_design.h"
 
 using feedrate::kDefaultGateMetrics;
@@ -446,128 +432,42 @@ absl::StatusOr<DuelOptions> OptionsFromFlags() {
   return options;
 }
 
-// Finishes a search with the options of a duel.
-absl::StatusOr<ExitCode> BisectFromFlags(const DuelOptions& duel,
-                                         RecordWriter* out,
-                                         Progress* progress) {
-  BisectOptions options;
-  options.repository = FLAGS_repository;
-  options.good = FLAGS_good;
-  options.bad = FLAGS_bad;
-  options.build = FLAGS_build;
-  options.command = FLAGS_command;
-  options.worktrees = FLAGS_worktrees;
-  options.confidence = FLAGS_confidence / 100;
-  options.duel = duel;
-  ASSIGN_OR_RETURN(const BisectResult result, RunBisect(options));
-  progress->Finish();
-  const bool has_answer = !result.bisection.verdict().empty();
-  if (has_answer) RETURN_IF_ERROR(out->Write(result.bisection));
-  RETURN_IF_ERROR(out->Finish());
-  if (has_answer && !FLAGS_quiet) {
-    std::cerr << PrintableLines(BisectionText(result.bisection));
-  }
-  if (!result.failure.empty()) {
-    std::cerr << "duel: " << PrintableText(result.failure) << "\n";
-  }
-  return result.exit_code;
-}
-
-// Profiles both commands and writes the record. If the profiler does not work,
-// only warns.
-absl::StatusOr<ExitCode> ProfileFromFlags(const DuelOptions& options,
-                                          RecordWriter* out,
-                                          std::string* text) {
-  const Profiler profiler = FLAGS_profiler == "perf"     ? Profiler::kPerf
-                            : FLAGS_profiler == "python" ? Profiler::kPython
-                                                         : Profiler::kAuto;
-  const absl::StatusOr<Profile> profile =
-      RunProfile(options, profiler, FLAGS_profile);
-  if (absl::IsCancelled(profile.status())) return ExitCode::kInterrupted;
-  if (absl::IsFailedPrecondition(profile.status())) {
-    options.warn(std::string(profile.status().message()));
-    return ExitCode::kDone;
-  }
-  RETURN_IF_ERROR(profile.status());
-  *text = ProfileText(*profile, 12);
-  RETURN_IF_ERROR(out->Write(*profile));
-  return ExitCode::kDone;
-}
-
-absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& args) {
+// Commands without a flag: the baseline, if --a is not given, and candidates.
+void TakeCommands(const std::vector<std::string>& args) {
   for (const std::string& arg : args) {
     if (FLAGS_a.empty()) {
       FLAGS_a = arg;
     } else {
-      FLAGS_b = FLAGS_b.empty() ? arg : absl::StrCat(FLAGS_b, "\x1f", arg);
+      FLAGS_b = FLAGS_b.empty()
+                    ? arg
+                    : absl::StrCat(FLAGS_b, std::string(1, kNextValue), arg);
     }
   }
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& args) {
+  TakeCommands(args);
   RETURN_IF_ERROR(CheckFlags());
-  ASSIGN_OR_RETURN(DuelOptions options, OptionsFromFlags());
-  const Interrupt interrupt;
-  UniqueFd file;
-  // People get the summary alone.
-  if (FLAGS_output == "-" && isatty(STDOUT_FILENO) != 0) {
-    FLAGS_output = "/dev/null";
-  }
-  if (FLAGS_output != "-") {
-    RETURN_IF_ERROR(MakeFolder(ParentFolder(FLAGS_output)));
-    file = UniqueFd(open(FLAGS_output.c_str(),
-                         O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!file.valid()) {
-      return absl::UnavailableError(absl::StrCat(
-          FLAGS_output, ": cannot create: ", std::strerror(errno)));
-    }
-  }
-  RecordWriter out(file.valid() ? file.get() : STDOUT_FILENO,
-                   file.valid() ? FLAGS_output : "standard output",
-                   RecordWriter::Flush::kEachRecord);
-  const Env env = EnvRecord(ReadMachine(ThisMachine()), absl::Now());
-  RETURN_IF_ERROR(out.Write(env));
-  options.machine_profile = env.machine_profile();
-  options.env_id = env.env_id();
-  options.write = [&out](const google::protobuf::Message& record) {
-    return out.Write(record);
-  };
-  Progress progress(std::cerr, isatty(STDERR_FILENO) != 0);
-  int64_t runs = 0;
-  if (!FLAGS_quiet) {
-    // A bisection goes on until a commit is probable enough.
-    if (!FLAGS_floor && !FLAGS_bisect) {
-      std::cerr << "duel: " << DuelCost(options, ExpectedJobs(options));
-    }
-    options.progress = [&](const std::string& what) {
-      // Undecided jobs get more pairs than the first look has.
-      progress.Show("duel", runs,
-                    std::max<int64_t>(runs, 2 * options.looks[0] + 1), what);
-      ++runs;
-    };
-  }
-  options.warn = [&progress](const std::string& text) {
-    progress.Finish();
-    std::cerr << "duel: " << PrintableText(text) << "\n";
-  };
-  options.is_stopped = [&interrupt] { return interrupt.happened(); };
-  if (FLAGS_bisect) return BisectFromFlags(options, &out, &progress);
-  ASSIGN_OR_RETURN(DuelResult result, RunDuel(options));
-  std::string profile;
-  if (FLAGS_profile > 0 && result.exit_code == ExitCode::kDone) {
-    ASSIGN_OR_RETURN(result.exit_code,
-                     ProfileFromFlags(options, &out, &profile));
-  }
-  RETURN_IF_ERROR(out.Finish());
-  progress.Finish();
-  if (!FLAGS_quiet && result.exit_code == ExitCode::kDone) {
-    std::cerr << PrintableLines(DuelSummary(options, result) + profile);
-  }
-  if (!FLAGS_export.empty()) {
-    RETURN_IF_ERROR(
-        WriteFileAtomically(FLAGS_export, DuelExport(result, ExportFormat())));
-  }
-  if (!result.failure.empty()) {
-    std::cerr << "duel: " << PrintableText(result.failure) << "\n";
-  }
-  return result.exit_code;
+  DuelRun run;
+  ASSIGN_OR_RETURN(run.duel, OptionsFromFlags());
+  run.is_bisect = FLAGS_bisect;
+  run.bisect.repository = FLAGS_repository;
+  run.bisect.good = FLAGS_good;
+  run.bisect.bad = FLAGS_bad;
+  run.bisect.build = FLAGS_build;
+  run.bisect.command = FLAGS_command;
+  run.bisect.worktrees = FLAGS_worktrees;
+  run.bisect.confidence = FLAGS_confidence / 100;
+  run.output = FLAGS_output;
+  run.export_file = FLAGS_export;
+  run.export_format = ExportFormat();
+  run.profile_pairs = FLAGS_profile;
+  run.profiler = FLAGS_profiler == "perf"     ? Profiler::kPerf
+                 : FLAGS_profiler == "python" ? Profiler::kPython
+                                              : Profiler::kAuto;
+  run.expected_jobs = ExpectedJobs(run.duel);
+  run.quiet = FLAGS_quiet;
+  return RunDuelProgram(std::move(run));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 constexpr double kFound = 0.9;
 // Share of an injected slowdown that must be measured for the program to count
 // as slowed down at all.
-constexpr double kHonoured = 0.3;
+constexpr double kHonored = 0.3;
 
 Calibration* CalibrationOf(const Verdict& verdict,
                            std::vector<Calibration>* calibrations) {
@@ -43,16 +43,16 @@ CalibrationPoint* PointOf(double slowdown, Calibration* calibration) {
   return point;
 }
 
-absl::Status CheckHonoured(const std::vector<Calibration>& calibrations) {
+absl::Status CheckHonored(const std::vector<Calibration>& calibrations) {
   for (const Calibration& calibration : calibrations) {
     if (calibration.points().empty()) continue;
     const CalibrationPoint& largest = *calibration.points().rbegin();
     if (largest.slowdown_percent() < 5) continue;
     if (largest.median_effect_percent() <
-        kHonoured * largest.slowdown_percent()) {
+        kHonored * largest.slowdown_percent()) {
       return absl::FailedPreconditionError(absl::StrFormat(
           "--calibrate: %s did not slow down by %g%% when asked to (%+.1f%% "
-          "was seen); a program that prints rows has to honour %s, see "
+          "was seen); a program that prints rows has to honor %s, see "
           "lib/base/injected_slowdown.h, or use --time=wall",
           calibration.job(), largest.slowdown_percent(),
           largest.median_effect_percent(), kSlowdownVariable));
@@ -141,7 +141,7 @@ absl::StatusOr<CalibrationResult> Calibrate(const CalibrationOptions& options) {
     calibration.set_calibrated_at(options.calibrated_at);
     calibration.set_command(options.duel.a);
   }
-  RETURN_IF_ERROR(CheckHonoured(result.calibrations));
+  RETURN_IF_ERROR(CheckHonored(result.calibrations));
   return result;
 }
 

@@ -22,8 +22,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/xoshiro.h"
 #include "lib/gate/duel/duel_sides.h"
+#include "lib/gate/duel/undecided_jobs.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/imports/imports.h"
 #include "lib/machine/energy.h"
@@ -47,6 +47,13 @@ std::vector<std::string> CandidatesOf(const DuelOptions& options) {
   candidates.insert(candidates.end(), options.more_b.begin(),
                     options.more_b.end());
   return candidates;
+}
+
+PairedOptions JudgingOf(const DuelOptions& options) {
+  PairedOptions judging;
+  judging.are_own_records = true;
+  judging.interest_percent = options.interest_percent;
+  return judging;
 }
 
 class Dueller {
@@ -74,10 +81,7 @@ class Dueller {
     const absl::Status status = RunLooks();
     RunOnce("--cleanup", options_.cleanup);
     RETURN_IF_ERROR(status);
-    PairedOptions judging;
-    judging.are_own_records = true;
-    judging.interest_percent = options_.interest_percent;
-    result_.verdicts = JudgePairs(result_.rows, judging);
+    result_.verdicts = JudgePairs(result_.rows, JudgingOf(options_));
     return std::move(result_);
   }
 
@@ -93,7 +97,8 @@ class Dueller {
     const int looks = static_cast<int>(options_.looks.size());
     for (int look = 0; look < looks && !ended_; ++look) {
       if (look > 0) {
-        undecided_ = Suspects(look - 1);
+        undecided_ = undecided_.After(result_.rows, options_.metrics,
+                                      JudgingOf(options_), look - 1);
         if (undecided_.empty()) break;
       }
       for (int pair = look == 0 ? 0 : options_.looks[look - 1];
@@ -208,7 +213,7 @@ class Dueller {
       if (!IsWantedJob(options_.only, row.job_id(), words.back())) continue;
       for (const DuelRound& round : rounds_) {
         for (const Contest& contest : round.contests) {
-          undecided_.insert({contest.name(), row.job_id()});
+          undecided_.Add(contest.name(), row.job_id());
         }
       }
       first_rows_[row.job_id()].push_back(row);
@@ -221,51 +226,13 @@ class Dueller {
     return absl::OkStatus();
   }
 
-  // Contests and jobs without a verdict after the look.
-  std::set<std::pair<std::string, std::string>> Suspects(int look) {
-    PairedOptions judging;
-    judging.are_own_records = true;
-    judging.interest_percent = options_.interest_percent;
-    const PairedDesign design = DesignOf(result_.rows, judging);
-    const PairedDesign metric_design = MetricDesignOf(result_.rows, design);
-    std::set<std::pair<std::string, std::string>> suspects;
-    for (const PairedJob& job : result_.rows.jobs()) {
-      const std::vector<double> differences = job.Differences();
-      if (differences.empty()) continue;
-      if (!job.a_problems.empty() || !job.b_problems.empty()) continue;
-      // Jobs that already have a verdict have fewer pairs than the look.
-      const std::pair<std::string, std::string> key{job.contest, job.job_id};
-      if (look > 0 && undecided_.count(key) == 0) continue;
-      if (feedrate::IsUndecided(job, options_.metrics, design, metric_design,
-                                look)) {
-        suspects.insert(key);
-      }
-    }
-    return suspects;
-  }
-
-  bool IsUndecided(const Contest& contest, const std::string& job_id) const {
-    return undecided_.empty() || undecided_.count({contest.name(), job_id}) > 0;
-  }
-
-  bool GoesOn(const Contest& contest) const {
-    const auto next = undecided_.lower_bound({contest.name(), ""});
-    return undecided_.empty() ||
-           (next != undecided_.end() && next->first == contest.name());
-  }
-
   // Tells the commands of a round which jobs to run, if not all of theirs.
   absl::Status WriteJobs(const DuelRound& round) {
     uses_jobs_file_ = false;
     if (!prints_rows_ || reruns_all_ || undecided_.empty()) {
       return absl::OkStatus();
     }
-    std::set<std::string> wanted;
-    for (const Contest& contest : round.contests) {
-      for (const auto& job : undecided_) {
-        if (job.first == contest.name()) wanted.insert(job.second);
-      }
-    }
+    const std::set<std::string> wanted = undecided_.JobsOf(round.contests);
     if (options_.only.empty() &&
         wanted.size() == jobs_of_[round.point].size()) {
       return absl::OkStatus();
@@ -289,7 +256,8 @@ class Dueller {
   std::vector<int> Order(const DuelRound& round, int pair) {
     std::vector<int> order = {0};
     for (size_t i = 0; i < round.contests.size(); ++i) {
-      if (GoesOn(round.contests[i])) order.push_back(static_cast<int>(i) + 1);
+      if (undecided_.GoesOn(round.contests[i]))
+        order.push_back(static_cast<int>(i) + 1);
     }
     if (order.size() == 1) return {};
     if (options_.controls && pair % kPairsPerControl == 0) {
@@ -306,8 +274,9 @@ class Dueller {
   }
 
   absl::Status RunRound(const DuelRound& round, int look, int pair) {
-    if (!std::any_of(round.contests.begin(), round.contests.end(),
-                     [this](const Contest& c) { return GoesOn(c); })) {
+    if (!std::any_of(
+            round.contests.begin(), round.contests.end(),
+            [this](const Contest& c) { return undecided_.GoesOn(c); })) {
       return absl::OkStatus();
     }
     RETURN_IF_ERROR(WriteJobs(round));
@@ -383,10 +352,10 @@ class Dueller {
     for (int other = 1; other <= static_cast<int>(round.contests.size());
          ++other) {
       const Contest& contest = round.contests[other - 1];
-      if ((who > 0 && who != other) || !GoesOn(contest)) continue;
+      if ((who > 0 && who != other) || !undecided_.GoesOn(contest)) continue;
       const int position = place(who) > place(who > 0 ? 0 : other) ? 1 : 0;
       for (const Row& row : rows_) {
-        if (!IsUndecided(contest, row.job_id())) continue;
+        if (!undecided_.Has(contest, row.job_id())) continue;
         Row copy = row;
         RETURN_IF_ERROR(Write(contest, who > 0, pair, position, look, &copy));
       }
@@ -416,14 +385,8 @@ class Dueller {
 
   void AddControl(const std::string& name, const std::string& contest,
                   bool side_b, int pair, double seconds) {
-    Control control;
-    control.set_name(name);
-    control.mutable_pair()->set_index(pair);
-    control.mutable_pair()->set_side(side_b ? "b" : "a");
-    if (!contest.empty()) control.mutable_pair()->set_contest(contest);
-    control.set_seconds(seconds);
-    result_.rows.Add(control);
-    controls_.push_back(std::move(control));
+    controls_.push_back(ControlOf(name, contest, side_b, pair, seconds));
+    result_.rows.Add(controls_.back());
   }
 
   // Controls follow the rows of their round. The row of a failure is the last.
@@ -565,13 +528,9 @@ class Dueller {
     // One per row that a side has of a job, so that all run indexes differ.
     row->set_run_index(
         counts_[{absl::StrCat(contest.name(), "\n", row->job_id()), side_b}]++);
-    row->mutable_pair()->set_index(std::max(0, pair));
-    row->mutable_pair()->set_side(side_b ? "b" : "a");
+    *row->mutable_pair() = PairOf(contest.name(), side_b, std::max(0, pair));
     row->mutable_pair()->set_position(position);
     row->mutable_pair()->set_stage(look);
-    if (!contest.name().empty()) {
-      row->mutable_pair()->set_contest(contest.name());
-    }
     if (row->started_at().empty()) row->set_started_at(started_at_);
     if (row->machine_profile().empty()) {
       row->set_machine_profile(options_.machine_profile);
@@ -617,8 +576,7 @@ class Dueller {
   bool ended_ = false;
   // Empty until it is needed. Removed with this object.
   std::string jobs_file_;
-  // Contests and jobs that go on. Empty (all) in the first stage.
-  std::set<std::pair<std::string, std::string>> undecided_;
+  UndecidedJobs undecided_;
   // Jobs of each round, by point.
   std::map<std::string, std::set<std::string>> jobs_of_;
   // Rows of each job's first run, and the number of that run.

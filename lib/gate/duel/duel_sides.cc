@@ -163,6 +163,23 @@ double RunSeconds(const std::vector<Row>& rows, RunStatistic statistic) {
   return count == 0 ? 0 : std::exp(sum / count);
 }
 
+Pair PairOf(const std::string& contest, bool side_b, int index) {
+  Pair pair;
+  pair.set_index(index);
+  pair.set_side(side_b ? "b" : "a");
+  if (!contest.empty()) pair.set_contest(contest);
+  return pair;
+}
+
+Control ControlOf(const std::string& name, const std::string& contest,
+                  bool side_b, int index, double seconds) {
+  Control control;
+  control.set_name(name);
+  *control.mutable_pair() = PairOf(contest, side_b, index);
+  control.set_seconds(seconds);
+  return control;
+}
+
 Row WallRow(const std::string& name, const TimedCommandResult& result) {
   Row row = IdentityRow(name);
   row.set_status("ok");
@@ -250,7 +267,7 @@ std::string WithoutBuildIds(absl::string_view elf) {
   for (int i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     if (!Load(elf, header.e_phoff + i * sizeof(segment), &segment)) return "";
-    // Notes aligned to 8 are no build ids.
+    // Notes aligned to 8 are not build ids.
     if (segment.p_type != PT_NOTE || segment.p_align > 4) continue;
     if (!ClearNotes(segment.p_offset, segment.p_filesz, &result)) return "";
   }

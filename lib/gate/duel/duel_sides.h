@@ -65,6 +65,11 @@ bool IsRefusal(const TimedCommandResult& result);
 // there is none.
 double RunSeconds(const std::vector<Row>& rows, RunStatistic statistic);
 
+// The place of a run in the duel. `contest` may be empty.
+Pair PairOf(const std::string& contest, bool side_b, int index);
+Control ControlOf(const std::string& name, const std::string& contest,
+                  bool side_b, int index, double seconds);
+
 // The row of a plain command's run, with its wall time as the only sample.
 Row WallRow(const std::string& name, const TimedCommandResult& result);
 

@@ -1,7 +1,6 @@
 #include "lib/gate/duel/duel.h"
 
 #include <elf.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,10 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/gate/duel/calibrate.h"
 #include "lib/gate/duel/duel_sides.h"
 #include "lib/gate/duel/duel_summary.h"
 #include "lib/gate/testing_rows.h"
@@ -33,59 +30,6 @@ extern "C" void __attribute__((weak)) __tsan_init();
 namespace feedrate {
 namespace {
 
-TEST(RowsInTest, ResultsOfAnotherHarnessAreRows) {
-  int broken = 0;
-  const std::string start =
-      R"({"context": {"executable": "x", "num_cpus": 2}, "benchmarks": [)";
-  const std::vector<Row> rows = *RowsIn(
-      start + R"({"name": "BM_a", "real_time": 3, "time_unit": "ms"}]})",
-      &broken);
-  ASSERT_EQ(rows.size(), 1);
-  EXPECT_EQ(rows[0].transform(), "BM_a");
-  EXPECT_EQ(rows[0].samples_s(0), 0.003);
-  // The duel knows the machine better than the file.
-  EXPECT_EQ(rows[0].machine_profile(), "");
-  EXPECT_EQ(broken, 0);
-  EXPECT_EQ(RowsIn(start, &broken).status().code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-TEST(DuelSideTest, FindsRowsAmongOtherThings) {
-  int broken = 0;
-  const std::vector<Row> rows = *RowsIn(
-      "hello\n{\"schema\":1,\"record\":\"env\"}\n"
-      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"x\",\"status\":\"ok\"}\n"
-      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"y\",\"sta",
-      &broken);
-  ASSERT_EQ(rows.size(), 1);
-  EXPECT_EQ(rows[0].job_id(), "x");
-  EXPECT_EQ(broken, 1);
-}
-
-TEST(DuelSideTest, JobsGoBehindOrWhereTheyAreWanted) {
-  EXPECT_EQ(CommandWithJobs("micro", ""), "micro");
-  EXPECT_EQ(CommandWithJobs("micro", "f"), "micro --jobs=f");
-  EXPECT_EQ(CommandWithJobs("micro {jobs} | tee x", "f"),
-            "micro --jobs=f | tee x");
-  EXPECT_EQ(CommandWithJobs("micro {jobs}", ""), "micro ");
-}
-
-TEST(DuelSideTest, APlainRunIsOneSample) {
-  TimedCommandResult result;
-  result.wall_s = 0.5;
-  result.rss_peak_bytes = 4096;
-  const Row row = WallRow("sleep", result);
-  EXPECT_EQ(row.status(), "ok");
-  EXPECT_EQ(row.unit(), "sample");
-  EXPECT_DOUBLE_EQ(row.throughput(), 2);
-  ASSERT_EQ(row.samples_s_size(), 1);
-  EXPECT_EQ(row.job_id().size(), 16);
-  EXPECT_EQ(row.job_id(), FailureRow("sleep", result).job_id());
-  EXPECT_NE(row.job_id(), WallRow("sleep 1", result).job_id());
-}
-
-// A shell command that prints rows of two jobs. `two` takes `seconds`. Prints
-// only `two` when told which jobs to run.
 std::string RowPrinter(const std::string& seconds) {
   return "print_row() { echo '{\"schema\":1,\"record\":\"row\",\"job_id\":\"'$1"
          "'\",\"mode\":\"micro\",\"transform\":\"'$1'\",\"status\":\"ok\","
@@ -477,7 +421,7 @@ TEST(WithoutBuildIdsTest, OnlyWhatMayBeAnIdIsCleared) {
     const std::string code = WithoutBuildIds(elf);
     ASSERT_EQ(code.size(), elf.size());
     EXPECT_EQ(code != elf, bytes <= 64) << bytes;
-    // Cut off anywhere, it is no program.
+    // Cut off anywhere, it is not a program.
     EXPECT_EQ(WithoutBuildIds(elf.substr(0, elf.size() - 1)), "");
   }
 }
@@ -599,76 +543,6 @@ TEST(SecondsTextTest, Units) {
   EXPECT_EQ(SecondsText(0.001), "1.0 ms");
   EXPECT_EQ(SecondsText(3e-6), "3.0 µs");
   EXPECT_EQ(SecondsText(4.123e-7), "412.3 ns");
-}
-
-std::vector<Verdict> One(const std::string& word) {
-  std::vector<Verdict> verdicts(1);
-  verdicts[0].set_job_id("j");
-  verdicts[0].set_verdict(word);
-  return verdicts;
-}
-
-TEST(CalibrateTest, CountsAlarmsAndFinds) {
-  std::vector<Calibration> calibrations;
-  AddVerdicts(One("same"), 0, &calibrations);
-  AddVerdicts(One("slower"), 0, &calibrations);
-  AddVerdicts(One("cannot_tell"), 2, &calibrations);
-  AddVerdicts(One("same"), 2, &calibrations);
-  AddVerdicts(One("slower"), 5, &calibrations);
-  AddVerdicts(One("invalid"), 5, &calibrations);
-  ASSERT_EQ(calibrations.size(), 1);
-  EXPECT_EQ(calibrations[0].clean_duels(), 2);
-  EXPECT_EQ(calibrations[0].false_alarms(), 1);
-  ASSERT_EQ(calibrations[0].points_size(), 2);
-  EXPECT_EQ(calibrations[0].points(0).missed(), 1);
-  EXPECT_EQ(calibrations[0].points(1).duels(), 1);
-  SetFloor(&calibrations[0]);
-  EXPECT_EQ(calibrations[0].floor_percent(), 5);
-  EXPECT_NE(CalibrationText(calibrations).find("detects changes from 5%"),
-            std::string::npos);
-}
-
-TEST(CalibrateTest, AFloorNeedsAllThatIsLarger) {
-  Calibration calibration;
-  for (const int found : {10, 3, 9}) {
-    CalibrationPoint* point = calibration.add_points();
-    point->set_slowdown_percent(calibration.points_size());
-    point->set_duels(10);
-    point->set_found(found);
-  }
-  SetFloor(&calibration);
-  EXPECT_EQ(calibration.floor_percent(), 3);
-  calibration.mutable_points(2)->set_found(8);
-  SetFloor(&calibration);
-  EXPECT_FALSE(calibration.has_floor_percent());
-}
-
-TEST(CalibrateTest, RunsRealDuelsAndSlowsThemDown) {
-  CalibrationOptions options;
-  options.duel.a = "sleep 0.004";
-  // A few pairs may be disturbed.
-  options.duel.looks = {30};
-  options.duel.timing = DuelTiming::kWall;
-  options.duel.warmup = 0;
-  options.duels = 1;
-  // Large enough to be detected on a busy machine.
-  options.slowdowns_percent = {900};
-  const auto result = Calibrate(options);
-  ASSERT_TRUE(result.ok()) << result.status();
-  ASSERT_EQ(result->calibrations.size(), 1);
-  EXPECT_EQ(result->calibrations[0].clean_duels(), 1);
-  EXPECT_EQ(result->calibrations[0].points(0).found(), 1);
-  EXPECT_EQ(result->calibrations[0].floor_percent(), 900);
-}
-
-TEST(CalibrateTest, ACommandThatFailsIsToldAsSuch) {
-  CalibrationOptions options;
-  options.duel.a = "exit 3";
-  options.duels = 1;
-  const auto result = Calibrate(options);
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->exit_code, ExitCode::kRunFailed);
-  EXPECT_EQ(result->failure, "A failed: exit code 3");
 }
 
 }  // namespace
