@@ -18,8 +18,8 @@ struct GateMetric {
   // Smallest change of interest, in percent.
   double interest_percent = 5;
   bool higher_is_better = false;
-  // Smaller values count as this one: a change from 0 to a few is no change of
-  // interest.
+  // Smaller values count as this one: a change from 0 to a few does not
+  // count.
   double least = 1e-12;
   // Which field of a row holds it, and who writes that field.
   std::string source;

@@ -450,7 +450,8 @@ absl::StatusOr<std::string> BaselineText(const CompareOptions& options,
   return text;
 }
 
-// One baseline per machine: a run of one is no attempt at a run of another.
+// One baseline per machine: runs of different machines are never attempts at
+// the same run.
 absl::Status AddRowBaselines(const CompareOptions& options,
                              const GateInput& input,
                              std::vector<NewBaseline>* baselines) {

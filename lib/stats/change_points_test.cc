@@ -176,7 +176,7 @@ TEST(ChangePointsTest, AStepAfterFlipsIsFound) {
   }
 }
 
-// A change that comes back after it was reverted is no noise.
+// A change that comes back after it was reverted is not noise.
 TEST(ChangePointsTest, ARevertAndAReturnAreSteps) {
   std::vector<double> values = Noise(120, 0.01, 5);
   Add(0.2, 40, 60, &values);

@@ -48,7 +48,7 @@ enum class Evidence {
   // The interval of the ratio lies on one side of 1.
   kSeparate,
   kTied,
-  // The following say why the ratio is no evidence.
+  // The following say why the ratio proves nothing.
   kFewRuns,
   kDisturbed,
   kOtherWork,
