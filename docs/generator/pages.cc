@@ -228,7 +228,16 @@ absl::StatusOr<std::string> RecordsPage() {
       "in lower case>\"`.\n\nPlain fields are always printed, even if they are "
       "zero; `optional` fields and sub-messages only if present. Times are in "
       "seconds, sizes in bytes. Adding a field later does not change any "
-      "`job_id`.\n\n");
+      "`job_id`.\n\n"
+      "Readers ignore fields that they do not know. A torn last line, a line "
+      "that is no record (of a log, for example) and the torn beginning of a "
+      "line that another writer appended to are skipped with a warning. A "
+      "record that is refused, because it says something twice, has text where "
+      "a number belongs, or is a measured row without a throughput, is named "
+      "with file and line: `aggregate` and `report` show the others, say how "
+      "many are refused and exit with 1; `check_coverage` counts it as an "
+      "error and exits with 3; `compare_baseline` and histories judge nothing "
+      "and exit with 1.\n\n");
   std::vector<const Descriptor*> earlier;
   for (const auto& [name, title] :
        std::vector<std::pair<std::string, std::string>>{

@@ -40,7 +40,7 @@ TEST(FlameGraphTest, FramesHaveTheirTimeAndTheirShareOfTheChange) {
 TEST(FlameGraphTest, AnythingCanBeDrawn) {
   FlameGraph graph;
   EXPECT_TRUE(CheckXml(DrawFlameGraph(graph).ToFile()).ok());
-  // A parent that is no earlier frame, and endless recursion.
+  // A parent that is not an earlier frame, and endless recursion.
   graph.frames = {{-1, "all", 1, 1}, {7, "lost", 1, 1}, {-5, "lost", 1, 1}};
   for (int i = 0; i < 500; ++i) {
     graph.frames.push_back({i == 0 ? 0 : i + 2, "again", 1, 1});

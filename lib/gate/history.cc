@@ -247,6 +247,12 @@ absl::StatusOr<std::vector<HistoryEntry>> ReadHistory(
       RETURN_IF_ERROR(reader.ReadFile(file));
     }
   }
+  if (reader.refused_records() > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--history: ", Counted(reader.refused_records(), "record"),
+        reader.refused_records() == 1 ? " is" : " are",
+        " refused; mend or delete the lines that are named above"));
+  }
   entries.erase(
       std::remove_if(entries.begin(), entries.end(),
                      [](const HistoryEntry& e) { return e.rows.empty(); }),

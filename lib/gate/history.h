@@ -26,9 +26,11 @@ struct HistoryEntry {
 
 // Reads files and folders. Each `env` record starts a new entry. Of results of
 // another harness, each file and each folder in the folder is one, unless the
-// results name their commit. Skips broken lines and calls `warn` for each.
-// Entries are sorted by the times of their rows if all have times, otherwise
-// they stay in the given order, files of a folder in that of their names.
+// results name their commit. Skips torn lines and lines that are not records,
+// and calls `warn` for each. InvalidArgument if a record is refused, because a
+// change could be in it. Entries are sorted by the times of their rows if all
+// have times, otherwise they stay in the given order, files of a folder in that
+// of their names.
 absl::StatusOr<std::vector<HistoryEntry>> ReadHistory(
     const std::vector<std::string>& paths, const ImportChoice& import,
     const std::function<void(const std::string&)>& warn);

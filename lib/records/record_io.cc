@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
@@ -114,7 +115,11 @@ void RecordReader::ReadLine(absl::string_view line, const std::string& place,
     return;
   }
   ++broken_lines_;
-  if (rescued > 0) ++rescued_lines_;
+  if (rescued > 0) {
+    ++rescued_lines_;
+  } else if (absl::StrContains(line, "\"record\"")) {
+    ++refused_records_;
+  }
   std::string problem = absl::StrCat(place, ": ", status.message());
   if (rescued > 0) {
     absl::StrAppend(&problem, "; it holds ", rescued,

@@ -57,6 +57,9 @@ class RecordReader {
 
   // Number of broken lines, other than torn last lines, in all files so far.
   int64_t broken_lines() const { return broken_lines_; }
+  // Those of them that name a record and hold none that could be read: rows
+  // that are refused, while other lines may be a log.
+  int64_t refused_records() const { return refused_records_; }
   // Number of torn last lines in all files so far.
   int64_t torn_lines() const { return torn_lines_; }
   // Number of broken lines with a record that could still be read.
@@ -80,6 +83,7 @@ class RecordReader {
   JsonReader reader_;
   int64_t complaints_ = 0;  // About the current file.
   int64_t broken_lines_ = 0;
+  int64_t refused_records_ = 0;
   int64_t torn_lines_ = 0;
   int64_t rescued_lines_ = 0;
   int64_t line_number_ = 0;

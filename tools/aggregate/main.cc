@@ -139,15 +139,17 @@ absl::StatusOr<ExitCode> RunFromFlags(
       CheckChoice("--color", FLAGS_color, {"auto", "always", "never"}));
   ASSIGN_OR_RETURN(const AggregateAnswer answer,
                    RunAggregate(RunOfFlags(arguments)));
-  if (answer.code != ExitCode::kDone) return answer.code;
+  if (answer.text.empty() && answer.code != ExitCode::kDone) {
+    return answer.code;
+  }
   if (FLAGS_output != "-") {
     RETURN_IF_ERROR(WriteFileAtomically(FLAGS_output, answer.text));
-    return ExitCode::kDone;
+    return answer.code;
   }
   RecordWriter writer(STDOUT_FILENO, "standard output",
                       RecordWriter::Flush::kWhenFull);
   RETURN_IF_ERROR(writer.WriteText(answer.text));
-  return ExitCode::kDone;
+  return answer.code;
 }
 
 }  // namespace

@@ -57,9 +57,10 @@ ToolInfo Info() {
   info.description =
       "Reads rows (and env and run records) from files, folders or standard\n"
       "input (-). Writes one self-contained HTML page, Markdown or figures.\n"
-      "With --targets and --check_claims, also checks the rows. Exit 3: a\n"
-      "target is missed, or a number does not follow from the rows; 4: no\n"
-      "target can be judged; 5: there is nothing to compare.";
+      "With --targets and --check_claims, also checks the rows. Exit 1: a\n"
+      "record is refused, and the others are shown; 3: a target is missed, or\n"
+      "a number does not follow from the rows; 4: no target can be judged; 5:\n"
+      "there is nothing to compare.";
   info.examples = {
       "report rows.jsonl --output=report.html --svg=figures",
       "report rows.jsonl --format=markdown --baseline=old.jsonl > report.md",

@@ -6,6 +6,7 @@ Where a program needs another rule, it is listed with the reason.
 """
 
 import collections
+import gzip
 import os
 import pathlib
 import re
@@ -279,6 +280,56 @@ class HabitsTest(unittest.TestCase):
         }.items():
             result = run(program, *flags, timeout=60)
             self.assertIn(result.returncode, (0, 3), result.stderr)
+
+    # Readers of rows: flags before the file, and the exit code of rows that
+    # are whole.
+    READERS = {
+        "aggregate": ([], 0),
+        "aggregate --rerun_noisy": (["--rerun_noisy"], 0),
+        "check_coverage": (["--coverage=ram-reduced"], 3),
+        "compare_baseline": ([f"--baseline={ROWS}", "--current"], None),
+        "compare_baseline --history": (["--history"], None),
+        "report": (["--format=markdown"], 0),
+        "report --history": (["--output=-", "--history"], 0),
+    }
+
+    def read(self, name, flags, content):
+        path = pathlib.Path(self.folder.name, "some.jsonl")
+        path.write_bytes(content)
+        return run(name.split()[0], *flags, path, timeout=60)
+
+    def test_refused_records_are_told_and_change_the_exit_code(self):
+        lines = self.rows.splitlines(keepends=True)
+        row = next(one for one in lines if '"status":"ok"' in one)
+        throughput = '"throughput":'
+        at = row.index(throughput)
+        refused = {
+            "text": row[:at] + throughput + '"fast"}\n',
+            "twice": row[:at] + throughput + "1," + row[at:],
+        }
+        log = self.rows + "Epoch 1 of 3: loss 0.4\n"
+        torn = self.rows + row[:200]
+        for name, (flags, code) in self.READERS.items():
+            for text in (self.rows, log, torn):
+                result = self.read(name, flags, text.encode())
+                if code is not None and name != "check_coverage":
+                    self.assertEqual(result.returncode, code, result.stderr)
+                self.assertNotEqual(result.returncode, 1, (name, result))
+            for what, line in refused.items():
+                result = self.read(name, flags, (self.rows + line).encode())
+                where = f"some.jsonl:{len(lines) + 1}: "
+                said = result.stderr + result.stdout
+                self.assertIn(where, said, (name, what))
+                self.assertEqual(
+                    result.returncode, code if code == 3 else 1, (name, what)
+                )
+
+    def test_compressed_rows_are_named(self):
+        packed = gzip.compress(self.rows.encode())
+        for name, (flags, _) in self.READERS.items():
+            result = self.read(name, flags, packed)
+            self.assertEqual(result.returncode, 1, name)
+            self.assertIn("is compressed with gzip", result.stderr, name)
 
 
 if __name__ == "__main__":

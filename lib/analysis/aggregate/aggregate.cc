@@ -77,7 +77,6 @@ class BlockWorker {
       }
       lines_.emplace_back(block_.input, block_.number, line_);
     }
-    broken_lines_ = thorough_.broken_lines();
   }
 
   const std::vector<Complaint>& complaints() const { return complaints_; }
@@ -89,7 +88,7 @@ class BlockWorker {
   const std::vector<std::tuple<size_t, int64_t, int64_t>>& lines() const {
     return lines_;
   }
-  int64_t broken_lines() const { return broken_lines_; }
+  const RecordReader& thorough() const { return thorough_; }
 
  private:
   // Returns where the next line starts.
@@ -121,7 +120,6 @@ class BlockWorker {
   LineBlock block_;
   Row row_;
   int64_t line_ = 0;
-  int64_t broken_lines_ = 0;
   std::vector<Complaint> complaints_;
   std::map<size_t, int64_t> complaint_counts_;
   std::vector<std::tuple<size_t, int64_t, int64_t>> lines_;
@@ -215,15 +213,17 @@ class Aggregator : public RowAggregator {
     }
     workers[0]->Run();
     for (std::thread& helper : helpers) helper.join();
+    RETURN_IF_ERROR(blocks.status());
     for (const std::unique_ptr<BlockWorker>& worker : workers) {
-      broken_lines_ += worker->broken_lines();
+      broken_lines_ += worker->thorough().broken_lines();
+      refused_records_ += worker->thorough().refused_records();
     }
     if (options_.complain != nullptr) {
       for (const std::string& text : Placed(workers, blocks)) {
         options_.complain(text);
       }
     }
-    return blocks.status();
+    return absl::OkStatus();
   }
 
   absl::Status Add(const Row& row) override { return logs_[0]->Add(row); }
@@ -238,6 +238,7 @@ class Aggregator : public RowAggregator {
     result.used = groups.used;
     result.duplicates = groups.duplicates;
     result.broken_lines = broken_lines_;
+    result.refused_records = refused_records_;
     return result;
   }
 
@@ -247,6 +248,7 @@ class Aggregator : public RowAggregator {
   // One per reading thread. The first is also used by Add.
   std::vector<std::unique_ptr<RowLog>> logs_;
   int64_t broken_lines_ = 0;
+  int64_t refused_records_ = 0;
 };
 
 }  // namespace

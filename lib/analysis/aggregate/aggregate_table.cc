@@ -1,7 +1,6 @@
 #include "lib/analysis/aggregate/aggregate_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,162 +13,25 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "lib/analysis/aggregate/aggregate_records.h"
+#include "lib/analysis/aggregate/cell_texts.h"
 #include "lib/analysis/aggregate/compare_groups.h"
 #include "lib/analysis/rows/fields.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/records/summary.pb.h"
-#include "lib/stats/winner.h"
 
 namespace feedrate {
 namespace {
 
 GridCell Right(std::string text) { return {std::move(text), false, true}; }
 
-// Two decimals, or two significant digits for small values.
-std::string RatioNumber(double value) {
-  if (value < 0.095 || !(value < 1e15)) return absl::StrFormat("%.2g", value);
-  return absl::StrFormat("%.2f", value);
-}
-
-std::string Ratio(double value) {
-  return absl::StrCat(RatioNumber(value), "x");
-}
-
-std::string RatioRange(double low, double high) {
-  return absl::StrCat(" [", RatioNumber(low), ", ", RatioNumber(high), "]");
-}
-
-// What people see of an aggregate's numbers: divided by `scale`, in `unit`.
-struct Shown {
-  double scale = 1;
-  std::string unit;
-};
-
-Shown ShownUnit(const AggregateResult& result) {
-  for (const Aggregate& aggregate : result.aggregates) {
-    if (!aggregate.has_median() || aggregate.unit().empty()) continue;
-    if (aggregate.metric().empty()) return {1, aggregate.unit() + "s/s"};
-    if (aggregate.unit() == "bytes") return {1e6, "MB"};
-    return {1, aggregate.unit()};
-  }
-  return {};
-}
-
 std::string MetricOf(const AggregateResult& result) {
   return result.aggregates.empty() || result.aggregates[0].metric().empty()
              ? "throughput"
              : result.aggregates[0].metric();
-}
-
-std::string InUnit(const Shown& shown) {
-  if (shown.unit == "of 1") return ", as a part of 1";
-  return shown.unit.empty() ? "" : absl::StrCat(" in ", shown.unit);
-}
-
-// The text in the column of the median.
-std::string Headline(const Aggregate& aggregate, const Shown& shown) {
-  if (aggregate.has_median()) {
-    return ShortNumber(aggregate.median() / shown.scale);
-  }
-  if (aggregate.status() == "early_stopped") return aggregate.slow_marker();
-  return aggregate.status() == "ok" ? "no value" : aggregate.status();
-}
-
-std::string IntervalText(const Aggregate& aggregate, const Shown& shown) {
-  if (!aggregate.has_interval()) return "";
-  return absl::StrCat(
-      "[", ShortNumber(aggregate.interval().low() / shown.scale), ", ",
-      ShortNumber(aggregate.interval().high() / shown.scale), "]");
-}
-
-// A ratio only if the data separate the two; otherwise its interval.
-std::string SpeedUpText(const SpeedUp& speed_up) {
-  if (!speed_up.has_ratio()) return "";
-  const std::string range =
-      speed_up.has_low() ? RatioRange(speed_up.low(), speed_up.high()) : "";
-  const bool is_reference = speed_up.evidence().empty();
-  return absl::StrCat(is_reference || speed_up.evidence() == "separate"
-                          ? Ratio(speed_up.ratio())
-                      : speed_up.evidence() == "disturbed" ? "disturbed"
-                                                           : "tied",
-                      range);
-}
-
-std::string TieText(const Aggregate& aggregate) {
-  static const auto* const kEvidence =
-      new std::map<std::string, Evidence>{{"tied", Evidence::kTied},
-                                          {"few_runs", Evidence::kFewRuns},
-                                          {"disturbed", Evidence::kDisturbed}};
-  const auto found = kEvidence->find(aggregate.evidence());
-  if (found == kEvidence->end()) return "";
-  return absl::StrReplaceAll(
-      EvidenceText(found->second, aggregate.runs_needed()),
-      {{"tied;", absl::StrCat("tied with ", aggregate.rival(), ";")}});
-}
-
-// Whether the numbers are of an output that is not known to be right.
-bool IsOtherWork(const Aggregate& aggregate) {
-  return aggregate.has_median() &&
-         WorkOfLabel(aggregate.equivalence()) == Work::kOther;
-}
-
-// `several`: whether the table has more than one library.
-std::string NotesOf(const Aggregate& aggregate, bool several) {
-  std::vector<std::string> notes;
-  for (const std::string& flag : aggregate.flags()) {
-    if (flag != "incomplete") notes.push_back(flag);
-  }
-  const std::string ended = EndedText(aggregate);
-  if (!ended.empty()) notes.push_back(ended);
-  if (aggregate.retries() > 0) {
-    notes.push_back(absl::StrCat(
-        aggregate.retries(), aggregate.retries() == 1 ? " retry" : " retries"));
-  }
-  for (const EarlierAttempt& earlier : aggregate.earlier_attempts()) {
-    notes.push_back(absl::StrCat(
-        "attempt ", earlier.attempt(), " counts, not ", earlier.last(),
-        ", which was less clean",
-        earlier.runs() == 1 ? ""
-                            : absl::StrCat(" (", earlier.runs(), " runs)")));
-  }
-  const std::string tie = TieText(aggregate);
-  if (!tie.empty()) notes.push_back(tie);
-  const bool has_reason = !aggregate.speed_up().reason().empty();
-  if (has_reason && aggregate.has_median()) {
-    notes.push_back(absl::StrCat("no ratio: ", aggregate.speed_up().reason()));
-  }
-  if (IsOtherWork(aggregate)) {
-    const bool not_ranked =
-        several && aggregate.metric().empty() && aggregate.rank_of() == 0;
-    notes.push_back(absl::StrCat(not_ranked ? "not ranked: " : "", "output is ",
-                                 aggregate.equivalence()));
-  }
-  return absl::StrJoin(notes, "; ");
-}
-
-std::string RankText(const Aggregate& aggregate) {
-  if (aggregate.rank_of() == 0) return "";
-  if (!aggregate.has_rank()) {
-    return aggregate.evidence() == "disturbed" ? "disturbed" : "tied";
-  }
-  // Not separated is not tied: intervals of disturbed runs may be far apart.
-  const std::string why = !aggregate.tied()                     ? ""
-                          : aggregate.evidence() == "disturbed" ? ", disturbed"
-                          : aggregate.evidence() == "few_runs"  ? ", few runs"
-                                                                : " tied";
-  return absl::StrCat(aggregate.rank(), " of ", aggregate.rank_of(), why);
-}
-
-std::string NoiseText(const Aggregate& aggregate) {
-  if (aggregate.disturbed() == 0) return "";
-  return absl::StrCat(aggregate.disturbed(), " of ", aggregate.runs());
 }
 
 void AddMeans(const AggregateResult& result, Grid* grid) {
@@ -191,8 +53,8 @@ void AddMeans(const AggregateResult& result, Grid* grid) {
     } else {
       const bool is_separate = mean.low() > 1 || mean.high() < 1;
       absl::StrAppend(&note, "geometric mean ",
-                      is_separate ? Ratio(mean.ratio()) : "tied",
-                      RatioRange(mean.low(), mean.high()), " over ", rows);
+                      is_separate ? RatioText(mean.ratio()) : "tied",
+                      RatioRangeText(mean.low(), mean.high()), " over ", rows);
     }
     if (mean.left_out() > 0) {
       absl::StrAppend(&note, ", ", mean.left_out(), " left out");
@@ -214,8 +76,8 @@ void AddHarness(const AggregateResult& result, Grid* grid) {
   for (const auto& [unit, entry] : by_unit) {
     const auto [low, high] =
         std::minmax_element(entry.first.begin(), entry.first.end());
-    const std::string least = ShortNumber(*low);
-    const std::string most = ShortNumber(*high);
+    const std::string least = FourDigitsText(*low);
+    const std::string most = FourDigitsText(*high);
     grid->notes.push_back(
         absl::StrCat("harness cost (null rows): ", least,
                      least == most ? "" : absl::StrCat(" to ", most),
@@ -362,16 +224,6 @@ bool IsNumberColumn(const AggregateResult& result, const std::string& field) {
 
 }  // namespace
 
-std::string ShortNumber(double value) {
-  const double size = std::abs(value);
-  if (!(size < 1e15)) return absl::StrFormat("%.3g", value);
-  if (size >= 1000 || size == 0) return absl::StrFormat("%.0f", value);
-  if (size >= 100) return absl::StrFormat("%.1f", value);
-  if (size >= 10) return absl::StrFormat("%.2f", value);
-  if (size >= 1) return absl::StrFormat("%.3f", value);
-  return absl::StrFormat("%.3g", value);
-}
-
 std::vector<AggregateResult> SplitByUnit(const AggregateResult& result) {
   std::map<std::string, AggregateResult> parts;
   for (const Aggregate& aggregate : result.aggregates) {
@@ -452,7 +304,7 @@ Grid PlainGrid(const AggregateResult& result,
     row.push_back(LeftCell(IntervalText(aggregate, shown)));
     row.push_back(
         Right(aggregate.runs() > 1 ? PercentText(aggregate.cv()) : ""));
-    if (noisy) row.push_back(Right(NoiseText(aggregate)));
+    if (noisy) row.push_back(Right(DisturbedText(aggregate)));
     if (ranked) row.push_back(LeftCell(RankText(aggregate)));
     if (compared) row.push_back(LeftCell(SpeedUpText(aggregate.speed_up())));
     row.push_back(LeftCell(NotesOf(aggregate, several)));

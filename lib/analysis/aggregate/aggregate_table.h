@@ -32,7 +32,4 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
                                const std::vector<std::string>& by,
                                const std::string& pivot);
 
-// A throughput for people, with about four digits.
-std::string ShortNumber(double value);
-
 }  // namespace feedrate

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/aggregate/aggregate_records.h"
+#include "lib/analysis/aggregate/cell_texts.h"
 #include "lib/analysis/aggregate/compare_groups.h"
 #include "lib/analysis/aggregate/grid.h"
 #include "lib/draw/text.h"
@@ -329,13 +330,13 @@ TEST(FullGridTest, EveryNumberInFull) {
   EXPECT_THAT(TextsOf(grid.rows[0]), ::testing::Contains("100.123456789"));
 }
 
-TEST(ShortNumberTest, FourDigitsOrSo) {
-  EXPECT_EQ(ShortNumber(123456), "123456");
-  EXPECT_EQ(ShortNumber(123.456), "123.5");
-  EXPECT_EQ(ShortNumber(12.3456), "12.35");
-  EXPECT_EQ(ShortNumber(1.23456), "1.235");
-  EXPECT_EQ(ShortNumber(0.0012345), "0.00123");
-  EXPECT_EQ(ShortNumber(0), "0");
+TEST(FourDigitsTextTest, FourDigitsOrSo) {
+  EXPECT_EQ(FourDigitsText(123456), "123456");
+  EXPECT_EQ(FourDigitsText(123.456), "123.5");
+  EXPECT_EQ(FourDigitsText(12.3456), "12.35");
+  EXPECT_EQ(FourDigitsText(1.23456), "1.235");
+  EXPECT_EQ(FourDigitsText(0.0012345), "0.00123");
+  EXPECT_EQ(FourDigitsText(0), "0");
 }
 
 Grid Example() {

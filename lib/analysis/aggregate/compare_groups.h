@@ -64,7 +64,9 @@ struct AggregateResult {
   int64_t used = 0;
   // Rows that repeat a (job, run, attempt) of another row.
   int64_t duplicates = 0;
+  // See RecordReader in lib/records/record_io.h.
   int64_t broken_lines = 0;
+  int64_t refused_records = 0;
 };
 
 // What the comparison rule needs to know of a group.

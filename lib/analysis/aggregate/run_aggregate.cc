@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +22,8 @@
 #include "lib/analysis/aggregate/aggregate_records.h"
 #include "lib/analysis/aggregate/aggregate_table.h"
 #include "lib/analysis/aggregate/grid.h"
+#include "lib/analysis/aggregate/jobs_of_rows.h"
 #include "lib/analysis/rows/fields.h"
-#include "lib/analysis/rows/filter.h"
 #include "lib/analysis/rows/row_files.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -32,11 +31,9 @@
 #include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
-#include "lib/config/text_proto.h"
 #include "lib/imports/imports.h"
 #include "lib/records/attempts.h"
 #include "lib/records/job.pb.h"
-#include "lib/records/job_identity.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"
 #include "lib/records/row.pb.h"
@@ -200,167 +197,6 @@ std::string ValueOf(const Aggregate& aggregate, const std::string& field) {
   return held == aggregate.held().end() ? "" : held->second;
 }
 
-}  // namespace
-
-std::vector<CloseCall> CloseCalls(const std::vector<Aggregate>& aggregates) {
-  // Only groups of the same work are rivals.
-  std::map<std::pair<std::string, Work>, std::vector<const Aggregate*>> blocks;
-  for (const Aggregate& aggregate : aggregates) {
-    const Work work = WorkOfLabel(aggregate.equivalence());
-    if (aggregate.median() > 0 && work != Work::kOther) {
-      blocks[{BlockOf(aggregate), work}].push_back(&aggregate);
-    }
-  }
-  std::vector<CloseCall> calls;
-  for (auto& [key, block] : blocks) {
-    std::stable_sort(block.begin(), block.end(),
-                     [](const Aggregate* a, const Aggregate* b) {
-                       return a->median() > b->median();
-                     });
-    for (size_t i = 1; i < block.size(); ++i) {
-      const Separation found =
-          Separate(ContestantOf(*block[i - 1]), ContestantOf(*block[i]));
-      if (found.evidence == Evidence::kTied ||
-          found.evidence == Evidence::kFewRuns) {
-        calls.push_back({block[i - 1], block[i], found.runs_needed});
-      }
-    }
-  }
-  return calls;
-}
-
-absl::StatusOr<JobsOfRows> JobsOfRows::Create(const std::string& where) {
-  JobsOfRows jobs;
-  ASSIGN_OR_RETURN(jobs.filter_, Filter::Parse(where));
-  return jobs;
-}
-
-void JobsOfRows::Add(const Row& row) {
-  if (row.job_id().empty() || row.library() == "null" ||
-      !filter_.Matches(row)) {
-    return;
-  }
-  const auto [place, is_new] = index_.emplace(row.job_id(), jobs_.size());
-  if (is_new) {
-    Known& known = jobs_.emplace_back();
-    known.example = row;
-    known.example.clear_samples_s();
-  }
-  Known& known = jobs_[place->second];
-  ++known.rows;
-  known.duration_s += row.duration_s();
-  const int rank = AttemptRank(row);
-  const bool is_disturbed =
-      row.status() == "ok" && !DisturbancesOf(row).empty();
-  const auto [run, is_first] =
-      known.runs.emplace(row.run_index(), KnownRun{rank, false, false});
-  if (is_first || rank <= run->second.rank) {
-    run->second = {rank, row.status() == "ok", is_disturbed};
-  }
-}
-
-void JobsOfRows::AddRun(const Run& run) {
-  RunConfig config;
-  // A run of another version may have a config that this one cannot read.
-  if (!run.config().empty() &&
-      ParseTextProto(run.config(), "run.config", &config).ok()) {
-    executions_[run.run_id()] = config.execution();
-  }
-}
-
-Job JobsOfRows::JobWithRuns(const Known& known,
-                            const std::vector<int32_t>& runs,
-                            int of_runs) const {
-  Job job = JobOfRow(known.example);
-  const auto found = executions_.find(known.example.run_id());
-  if (found != executions_.end()) {
-    const Execution& execution = found->second;
-    if (execution.has_slow_threshold_s()) {
-      job.set_slow_threshold_s(execution.slow_threshold_s());
-    }
-    if (execution.has_preflight_items()) {
-      job.set_preflight_items(execution.preflight_items());
-    }
-    if (execution.has_disable_slow_skip()) {
-      job.set_disable_slow_skip(execution.disable_slow_skip());
-    }
-  }
-  job.mutable_run_indexes()->Assign(runs.begin(), runs.end());
-  job.set_cost_s(known.duration_s / static_cast<double>(known.rows) *
-                 static_cast<double>(runs.size()));
-  job.set_cost_basis("rows");
-  job.set_output(ResultFileName(job, of_runs));
-  return job;
-}
-
-std::vector<Job> JobsOfRows::Missing(const std::vector<CloseCall>& calls,
-                                     const std::vector<std::string>& by) const {
-  std::vector<Field> fields;
-  for (const std::string& name : by) {
-    absl::StatusOr<Field> field = FindField(name);
-    // The aggregates have these fields.
-    if (field.ok()) fields.push_back(*std::move(field));
-  }
-  std::map<std::string, std::vector<const Known*>> groups;
-  for (const Known& known : jobs_) {
-    std::string key;
-    for (const Field& field : fields) {
-      AppendKey(ValueText(FieldOf(known.example, field)), &key);
-    }
-    groups[key].push_back(&known);
-  }
-  // If a group is in two calls, the larger number counts.
-  std::map<std::string, int64_t> runs;
-  std::vector<std::string> order;
-  for (const CloseCall& call : calls) {
-    if (call.runs == 0) continue;
-    for (const Aggregate* aggregate : {call.faster, call.slower}) {
-      std::string key;
-      for (const Field& field : fields) {
-        AppendKey(aggregate->by().at(field.name), &key);
-      }
-      if (runs.find(key) == runs.end()) order.push_back(key);
-      runs[key] = std::max(runs[key], call.runs);
-    }
-  }
-  std::vector<Job> missing;
-  std::set<const Known*> written;
-  for (const std::string& key : order) {
-    const int64_t jobs = static_cast<int64_t>(groups[key].size());
-    if (jobs == 0) continue;
-    const int64_t each = (runs[key] + jobs - 1) / jobs;
-    for (const Known* known : groups[key]) {
-      if (!written.insert(known).second) continue;
-      std::vector<int32_t> indexes;
-      for (int32_t index = 0; index < each; ++index) {
-        const auto run = known->runs.find(index);
-        if (run == known->runs.end() || !run->second.is_ok) {
-          indexes.push_back(index);
-        }
-      }
-      if (indexes.empty()) continue;
-      missing.push_back(JobWithRuns(*known, indexes, static_cast<int>(each)));
-    }
-  }
-  return missing;
-}
-
-std::vector<Job> JobsOfRows::Disturbed() const {
-  std::vector<Job> disturbed;
-  for (const Known& known : jobs_) {
-    std::vector<int32_t> indexes;
-    for (const auto& [index, run] : known.runs) {
-      if (run.is_disturbed) indexes.push_back(index);
-    }
-    if (indexes.empty()) continue;
-    disturbed.push_back(
-        JobWithRuns(known, indexes, static_cast<int>(known.runs.size())));
-  }
-  return disturbed;
-}
-
-namespace {
-
 const std::vector<std::string>& Formats() {
   static const auto* const kFormats = new std::vector<std::string>{
       "table", "markdown", "csv", "latex", "json", "jsonl"};
@@ -427,9 +263,12 @@ absl::Status ReadImports(const AggregateRun& run,
   return absl::OkStatus();
 }
 
-// Reads whole rows one by one, for options that need them.
-absl::Status ReadThoroughly(const AggregateRun& run, const Inputs& inputs,
-                            RowAggregator* aggregator, JobsOfRows* jobs) {
+// Reads whole rows one by one, for options that need them. Returns how many
+// records are refused.
+absl::StatusOr<int64_t> ReadThoroughly(const AggregateRun& run,
+                                       const Inputs& inputs,
+                                       RowAggregator* aggregator,
+                                       JobsOfRows* jobs) {
   const auto add = [&](const Row& row) -> absl::Status {
     jobs->Add(row);
     return aggregator->Add(row);
@@ -452,7 +291,8 @@ absl::Status ReadThoroughly(const AggregateRun& run, const Inputs& inputs,
   for (const std::string& file : files) {
     RETURN_IF_ERROR(reader.ReadFile(file));
   }
-  return ReadImports(run, inputs.imports, add);
+  RETURN_IF_ERROR(ReadImports(run, inputs.imports, add));
+  return reader.refused_records();
 }
 
 std::string JobsText(const AggregateRun& run, const AggregateResult& result,
@@ -612,6 +452,13 @@ void WarnOf(const AggregateRun& run, const AggregateResult& result) {
   }
 }
 
+// What a table is told about records that it lacks; also makes exit 1.
+std::string RefusedNote(int64_t records) {
+  return absl::StrCat(Counted(records, "record"), records == 1 ? " is" : " are",
+                      " refused and not used; mend or delete the lines that "
+                      "are named on standard error");
+}
+
 // Whatever name a setting has, some row should have it.
 absl::Status CheckSettings(const AggregateResult& result) {
   for (const std::string& field : result.by) {
@@ -644,8 +491,10 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
                    RowAggregator::Create(run.options));
   ASSIGN_OR_RETURN(JobsOfRows jobs, JobsOfRows::Create(run.options.where));
   const Inputs inputs = SortInputs(run);
+  int64_t refused = 0;
   if (run.runs_needed || run.rerun_noisy) {
-    RETURN_IF_ERROR(ReadThoroughly(run, inputs, aggregator.get(), &jobs));
+    ASSIGN_OR_RETURN(refused,
+                     ReadThoroughly(run, inputs, aggregator.get(), &jobs));
   } else {
     if (!inputs.rows.empty()) {
       RETURN_IF_ERROR(aggregator->ReadPaths(inputs.rows));
@@ -656,19 +505,29 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   }
   ASSIGN_OR_RETURN(AggregateResult result, aggregator->Finish());
   WarnOf(run, result);
+  refused += result.refused_records;
+  const ExitCode code =
+      refused == 0 ? ExitCode::kDone : ExitCode::kCallersMistake;
+  const bool has_table =
+      result.used > 0 && !run.rerun_noisy && !run.runs_needed;
+  if (refused > 0 && !has_table) run.warn(RefusedNote(refused));
   if (result.used == 0) {
     run.warn(result.rows == 0 ? "no row in the input"
                               : absl::StrCat("--where leaves none of ",
                                              Counted(result.rows, "row")));
-    return AggregateAnswer{"", ExitCode::kInvalid};
+    return AggregateAnswer{
+        "", refused == 0 ? ExitCode::kInvalid : ExitCode::kCallersMistake};
   }
   RETURN_IF_ERROR(CheckSettings(result));
-  if (run.rerun_noisy) return AggregateAnswer{RerunText(run, jobs)};
-  if (run.runs_needed) return AggregateAnswer{JobsText(run, result, jobs)};
+  if (run.rerun_noisy) return AggregateAnswer{RerunText(run, jobs), code};
+  if (run.runs_needed) {
+    return AggregateAnswer{JobsText(run, result, jobs), code};
+  }
   RETURN_IF_ERROR(SortAggregates(run.sort, result.by, &result.aggregates));
-  ASSIGN_OR_RETURN(std::string text,
-                   Render(run, result, NoiseNotes(run, result, &policies)));
-  return AggregateAnswer{std::move(text)};
+  std::vector<std::string> notes = NoiseNotes(run, result, &policies);
+  if (refused > 0) notes.insert(notes.begin(), RefusedNote(refused));
+  ASSIGN_OR_RETURN(std::string text, Render(run, result, notes));
+  return AggregateAnswer{std::move(text), code};
 }
 
 }  // namespace feedrate

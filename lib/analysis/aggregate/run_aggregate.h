@@ -1,11 +1,8 @@
-// The program `aggregate` without its flags: sorted tables, markers of slow
-// transforms, and how many more runs would separate close rivals.
+// The program `aggregate` without its flags: sorted tables, and markers of slow
+// transforms.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -13,12 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/aggregate/aggregate.h"
-#include "lib/analysis/rows/filter.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/imports/imports.h"
-#include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/summary.pb.h"
 
@@ -58,63 +52,6 @@ class Policies {
   absl::optional<Catalogue> catalogue_;
 };
 
-// Two groups of a block that are neighbors by median, and that the data do not
-// separate (lib/stats/winner.h).
-struct CloseCall {
-  const Aggregate* faster = nullptr;
-  const Aggregate* slower = nullptr;
-  // The first number of kRunLadder that should separate them. 0 if none does.
-  int64_t runs = 0;
-};
-
-// REQUIRES: the aggregates have the field library in `by`.
-std::vector<CloseCall> CloseCalls(const std::vector<Aggregate>& aggregates);
-
-// The jobs that rows come from, and what became of their runs. `plan
-// --existing` and every runner can read the jobs that it returns.
-class JobsOfRows {
- public:
-  static absl::StatusOr<JobsOfRows> Create(const std::string& where);
-
-  void Add(const Row& row);
-  // A run that comes before its rows. Jobs get from it what rows do not say.
-  void AddRun(const Run& run);
-
-  // The jobs of `calls` with the run indexes that are still missing. Each job
-  // appears once, in the order of the calls. `by` are the fields of the groups.
-  std::vector<Job> Missing(const std::vector<CloseCall>& calls,
-                           const std::vector<std::string>& by) const;
-
-  // The jobs with runs whose cleanest attempt is noisy, contended or throttled,
-  // with only these runs, in the order of the rows.
-  std::vector<Job> Disturbed() const;
-
- private:
-  // The cleanest attempt at a run.
-  struct KnownRun {
-    int rank = 0;
-    bool is_ok = false;
-    bool is_disturbed = false;
-  };
-  struct Known {
-    Row example;
-    std::map<int32_t, KnownRun> runs;
-    double duration_s = 0;
-    int64_t rows = 0;
-  };
-
-  // The job with these runs, and what they should take.
-  Job JobWithRuns(const Known& known, const std::vector<int32_t>& runs,
-                  int of_runs) const;
-
-  Filter filter_;
-  // How runs were measured, by id.
-  std::map<std::string, Execution> executions_;
-  std::vector<Known> jobs_;
-  // By job id.
-  std::map<std::string, size_t> index_;
-};
-
 struct AggregateRun {
   // Files, folders, or `-` for standard input.
   std::vector<std::string> paths;
@@ -138,6 +75,7 @@ struct AggregateRun {
 struct AggregateAnswer {
   // What to print.
   std::string text;
+  // kCallersMistake if records are refused; `text` is made of the others.
   // kInvalid if there are no rows, or none match `where`; `warn` was told
   // which.
   ExitCode code = ExitCode::kDone;

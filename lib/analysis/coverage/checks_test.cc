@@ -436,7 +436,8 @@ TEST_F(CoverageJudgeTest, StrayBatchesAreFound) {
   EXPECT_EQ(record_.unplanned_rows(), 1);
 }
 
-// A sweep beside the main rows is no error; a mistyped setting is explained.
+// A sweep beside the main rows is not an error; a mistyped setting is
+// explained.
 TEST_F(CoverageJudgeTest, OtherSettingsOfACellAreAWarning) {
   PlanBlur();
   for (int i = 0; i < 2; ++i) {

@@ -130,7 +130,7 @@ RunState MeasuredRuns::StateOf(int job, const Row& row, float item_bytes) {
   state.hardware_class = texts_.Id(row.hardware_class());
   state.settings = settings_.Id(row);
   state.item_bytes = item_bytes;
-  // The speed of one decoder is no limit for a faster one.
+  // The speed of one decoder does not limit a faster one.
   if (row.limit().throughput() > 0 && row.limit().name() != "jpeg_decode") {
     state.of_limit =
         static_cast<float>(row.throughput() / row.limit().throughput());

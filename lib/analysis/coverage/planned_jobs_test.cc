@@ -372,7 +372,7 @@ TEST_F(MeasuredRunsTest, TheCleanestAttemptCountsInAnyOrder) {
     EXPECT_FALSE(measured.FindTies(0, run).has_value());
     EXPECT_EQ(measured.replaced_rows(), 2);
   }
-  // Rows of another machine are no second try.
+  // Rows of another machine do not count as a second try.
   MeasuredRuns measured(jobs_, "");
   measured.AddRow(noisy, 0, "f", 1);
   again.set_machine_profile("other");

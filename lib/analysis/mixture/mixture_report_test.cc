@@ -253,7 +253,7 @@ TEST(MixtureSummaryTest, SaysFactsStallsWaitsAndAdvice) {
   EXPECT_THAT(text, HasSubstr("Data sets by the stalls they cause"));
   EXPECT_THAT(text, HasSubstr("    0      900  a             87.5%  a b"));
   EXPECT_THAT(text, HasSubstr("b dominates are waited for 4.0x"));
-  // One slow start is no evidence against its data set.
+  // One slow start proves nothing about its data set.
   EXPECT_THAT(text, Not(HasSubstr("a dominates")));
   EXPECT_THAT(text, Not(HasSubstr("first seen after")));
 }

@@ -20,7 +20,7 @@ struct Change {
   // Throughput now / before. Meaningless unless both ran.
   Estimate ratio;
   // `faster` or `slower` if the interval excludes 1, `tied` if it does not,
-  // `cannot tell` if the runs are no evidence. If one did not run, both
+  // `cannot tell` if the runs prove nothing. If one did not run, both
   // statuses.
   std::string word;
   // What is missing to tell. May be empty.

@@ -124,11 +124,21 @@ namespace {
 
 // The exit code that is more important to a script.
 ExitCode Worse(ExitCode a, ExitCode b) {
-  for (const ExitCode code :
-       {ExitCode::kCheckSaidNo, ExitCode::kInvalid, ExitCode::kCannotTell}) {
+  for (const ExitCode code : {ExitCode::kCallersMistake, ExitCode::kCheckSaidNo,
+                              ExitCode::kInvalid, ExitCode::kCannotTell}) {
     if (a == code || b == code) return code;
   }
   return ExitCode::kDone;
+}
+
+// Whatever is judged or shown lacks the records that are refused.
+ExitCode CodeOfRefused(const ReportRequest& request, const ReportInput& input) {
+  if (input.refused_records == 0) return ExitCode::kDone;
+  request.warn(absl::StrCat(
+      Counted(input.refused_records, "record"),
+      input.refused_records == 1 ? " is" : " are",
+      " refused and not used; mend or delete the lines that are named above"));
+  return ExitCode::kCallersMistake;
 }
 
 absl::Status WriteFigures(const Document& document, const std::string& folder) {
@@ -209,6 +219,7 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   RETURN_IF_ERROR(CheckCommitUrl(request.commit_url));
   ASSIGN_OR_RETURN(const ReportInput input,
                    ReadReportInput(request.paths, request.warn));
+  ExitCode code = CodeOfRefused(request, input);
   ReportOptions options;
   options.commit_url = request.commit_url;
   if (!request.history.empty()) {
@@ -223,7 +234,7 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
     request.warn(
         "the files have neither rows nor verdicts nor batches; a runner, "
         "compare_baseline and mixture write them");
-    return ExitCode::kInvalid;
+    return Worse(code, ExitCode::kInvalid);
   }
   if (!request.relative_to.empty() && !input.rows.empty()) {
     std::set<std::string> libraries;
@@ -232,7 +243,6 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
     RETURN_IF_ERROR(CheckChoice("--relative_to", request.relative_to,
                                 {libraries.begin(), libraries.end()}));
   }
-  ExitCode code = ExitCode::kDone;
   options.title = request.title;
   options.speed_ups = {request.relative_to, request.any_work};
 
@@ -242,6 +252,7 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
         baseline, ReadReportInput(
                       absl::StrSplit(request.baseline, ',', absl::SkipEmpty()),
                       request.warn));
+    code = Worse(code, CodeOfRefused(request, baseline));
     options.baseline = &baseline;
     const std::vector<ReportCell> before = CellsOf(baseline.rows);
     if (ChangesBetween(before, CellsOf(input.rows)).changes.empty()) {

@@ -1,8 +1,7 @@
-// The data of a report: the records read, cells of rows that belong together,
-// and settings, which are the tables of cells.
+// The data of a report: cells of rows that belong together, and settings, which
+// are the tables of cells.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -10,48 +9,17 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/types/optional.h"
+#include "lib/analysis/report/report_input.h"
 #include "lib/draw/charts.h"
-#include "lib/records/env.pb.h"
-#include "lib/records/job.pb.h"
-#include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
-#include "lib/records/verdict.pb.h"
 #include "lib/stats/summary.h"
 #include "lib/stats/winner.h"
 
 namespace feedrate {
 
-// The library that measures the harness alone. It is no contestant.
+// The library that measures the harness alone. It does not compete.
 inline constexpr char kNullLibrary[] = "null";
-
-struct ReportInput {
-  // The cleanest attempt at each run of each job, in an order that does not
-  // depend on the order of the files.
-  std::vector<Row> rows;
-  // One per env_id and one per run_id, sorted by them.
-  std::vector<Env> envs;
-  std::vector<Run> runs;
-  // All verdicts, in the order read.
-  std::vector<Verdict> verdicts;
-  // All profiles of duels, in the order read.
-  std::vector<Profile> profiles;
-  // All batches of mixtures, in the order read.
-  std::vector<Batch> batches;
-  // Number of attempts that a cleaner or later one replaced.
-  int64_t replaced_rows = 0;
-  // Number of records of kinds that this program does not know, by kind.
-  std::map<std::string, int64_t> passed_over;
-  int64_t broken_lines = 0;
-  int64_t torn_lines = 0;
-};
-
-// Reads files, all .jsonl files below folders, and standard input (`-`). Calls
-// `complain` with one line for each damaged line, and goes on.
-absl::StatusOr<ReportInput> ReadReportInput(
-    const std::vector<std::string>& paths,
-    const std::function<void(const std::string&)>& complain);
 
 // The runs of one job on one machine, shown as one cell of a table.
 struct ReportCell {

@@ -129,6 +129,7 @@ TEST(ReportInputTest, BrokenLinesAreNamedAndTheRestIsRead) {
            &complaints);
   EXPECT_EQ(input.rows.size(), 2u);
   EXPECT_EQ(input.broken_lines, 1);
+  EXPECT_EQ(input.refused_records, 0);
   EXPECT_THAT(complaints, ElementsAre(HasSubstr("broken.jsonl:2")));
 }
 
@@ -139,7 +140,7 @@ TEST(ReportInputTest, ABrokenVerdictIsLeftOut) {
                     "{\"schema\":1,\"record\":\"verdict\",\"job\":\"a\","
                     "\"pairs\":\"x\"}\n")});
   EXPECT_TRUE(input.verdicts.empty());
-  EXPECT_EQ(input.broken_lines, 1);
+  EXPECT_EQ(input.refused_records, 1);
 }
 
 TEST(ReportInputTest, FoldersAreSearched) {

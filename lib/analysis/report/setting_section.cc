@@ -350,7 +350,7 @@ absl::optional<Figure> ForestOf(const Setting& setting,
       row.hover = line.hover;
       plot.rows.push_back(std::move(row));
     }
-    // One is no mean, and two have no interval.
+    // One ratio has no mean, and two have no interval.
     if (library.lines.size() > 2) {
       ForestRow mean;
       mean.label = absl::StrCat("mean of ", library.lines.size());

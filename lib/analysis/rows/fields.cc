@@ -241,7 +241,8 @@ absl::StatusOr<Field> InPart(Field field, const FieldDescriptor* outer,
                              absl::string_view rest) {
   if (rest.empty()) return Unknown(field.name);
   if (outer->name() == "warnings") {
-    // Those of row.proto. Rows without a warning are no reason to doubt a name.
+    // Those of row.proto. That no row has a warning does not make its name
+    // wrong.
     static const auto* const kWarnings = new std::vector<std::string>{
         "noisy", "throttled", "migrated", "contended", "multithreaded", "noop"};
     if (std::find(kWarnings->begin(), kWarnings->end(), rest) ==

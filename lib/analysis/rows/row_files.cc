@@ -171,9 +171,16 @@ bool LineBlocks::ReadFileBlock(size_t input_index, int64_t number,
                                     buffer.data()) +
                     1;
   }
-  if (got < 0) Fail(CannotRead(input.name));
+  absl::Status status = got < 0 ? CannotRead(input.name) : absl::OkStatus();
+  if (start == 0) {
+    status.Update(CheckNotCompressed(
+        input.name, absl::string_view(buffer).substr(0, size)));
+  }
   close(fd);
-  if (got < 0) return false;
+  if (!status.ok()) {
+    Fail(std::move(status));
+    return false;
+  }
   block->lines = has_start
                      ? absl::string_view(buffer).substr(begin, end - begin)
                      : absl::string_view();
@@ -231,6 +238,11 @@ bool LineBlocks::ReadStreamBlock(LineBlock* block) {
     }
     if (!at_end) block->input = streams_[stream_];
     block->number = stream_number_++;
+    if (block->number == 0) {
+      status_.Update(CheckNotCompressed(
+          input.name, absl::string_view(buffer).substr(0, end)));
+    }
+    if (!status_.ok()) return false;
     if (end == 0) continue;
     block->lines = absl::string_view(buffer).substr(0, end);
     return true;

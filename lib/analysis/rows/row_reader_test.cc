@@ -390,7 +390,7 @@ TEST(RowTemplatesTest, LinesThatEndTooSoonAreNotKnown) {
   }
 }
 
-// With --by=job_id, the id determines the group, so it is no hole.
+// With --by=job_id, the id determines the group, so it is not a hole.
 TEST(RowTemplatesTest, KeepsConstantsThatStandInTexts) {
   RowTemplates known(kRoom);
   Line line;

@@ -151,7 +151,7 @@ inline const char* NestedEnd(const char* at) {
   }
 }
 
-// Just after the value that starts at `at`; null if it is no value. Does not
+// Just after the value that starts at `at`; null if it is not a value. Does not
 // check that numbers are well formed: that is done when a number is used.
 inline const char* ValueEnd(const char* at) {
   const char c = *at;
