@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "lib/json/json.h"
 #include "lib/staging/subprocess.h"
 #include "lib/tar/header.h"
 #include "lib/url/secrets.h"
@@ -56,29 +57,6 @@ void ForEachField(std::string_view text, const Take& take) {
            Trim(line.substr(colon + 1)));
     }
   }
-}
-
-// The scalar that follows `"key":` in JSON, without quotes or escapes. Enough
-// for numbers, generations and ETags.
-std::string JsonScalar(std::string_view json, std::string_view key) {
-  const std::string quoted = "\"" + std::string(key) + "\"";
-  const size_t found = json.find(quoted);
-  if (found == std::string_view::npos) return "";
-  std::string_view rest = Trim(json.substr(found + quoted.size()));
-  if (!StartsWith(rest, ":")) return "";
-  rest = Trim(rest.substr(1));
-  std::string value;
-  const bool text = StartsWith(rest, "\"");
-  for (size_t i = text ? 1 : 0; i < rest.size(); ++i) {
-    if (text && rest[i] == '\\') {
-      ++i;
-      if (i < rest.size()) value += rest[i];
-      continue;
-    }
-    if (text ? rest[i] == '"' : strchr(",}] \n\r", rest[i]) != nullptr) break;
-    value += rest[i];
-  }
-  return value;
 }
 
 bool UseGsutil() {
@@ -189,13 +167,22 @@ RemoteInfo ParseHttpHead(std::string_view headers) {
   return info;
 }
 
-RemoteInfo ParseJsonDescription(std::string_view json) {
+RemoteInfo ParseJsonDescription(std::string_view text) {
   RemoteInfo info;
+  std::string why;
+  const std::optional<Json> json = ParseJson(text, &why);
+  if (!json) return info;
+  // Fields of the answer itself: those of its metadata are named by who wrote
+  // the object.
+  const auto value_of = [&json](const char* key) {
+    const std::optional<int64_t> count = CountOf(*json, key);
+    return count ? std::to_string(*count) : TextOf(*json, key);
+  };
   for (const char* key : {"ContentLength", "size"}) {
-    if (!info.size) info.size = Number(JsonScalar(json, key));
+    if (!info.size) info.size = Number(value_of(key));
   }
   for (const char* key : {"generation", "ETag", "etag"}) {
-    if (info.version.empty()) info.version = JsonScalar(json, key);
+    if (info.version.empty()) info.version = value_of(key);
   }
   if (!IsStrong(info.version)) info.version.clear();
   return info;

@@ -374,6 +374,22 @@ TEST(ParseJsonDescription, ReadsAws) {
   EXPECT_EQ(info.version, "\"d41d8\"");
 }
 
+// Who writes an object also writes its metadata.
+TEST(ParseJsonDescription, TakesOnlyWhatTheStoreSays) {
+  const RemoteInfo info = ParseJsonDescription(
+      "{\"Metadata\": {\"generation\": \"7\", \"size\": \"1\", \"etag\": "
+      "\"m\"}, \"ContentLength\": 3, \"ETag\": \"e\"}");
+  EXPECT_EQ(info.size, 3u);
+  EXPECT_EQ(info.version, "e");
+  for (const char* other :
+       {"{\"size\": 1, \"generation\": \"1\", \"generation\": \"2\"}",
+        "{\"size\": -1}", "{\"size\": [1]}", "[{\"size\": 1}]",
+        "\"size\": 1, \"etag\": \"e\"", ""}) {
+    EXPECT_FALSE(ParseJsonDescription(other).size.has_value()) << other;
+    EXPECT_EQ(ParseJsonDescription(other).version, "") << other;
+  }
+}
+
 TEST(ParseJsonDescription, ReadsGcloud) {
   const RemoteInfo info = ParseJsonDescription(
       "{\"etag\": \"CJ\", \"generation\": \"1700\", \"size\": 42}");

@@ -270,6 +270,18 @@ TEST_F(ClientsTest, FetchesByAws) {
   EXPECT_EQ(Stage("s3://bucket").exit_code, 1);
 }
 
+// Who writes an object names its metadata, also like what GCS calls a version.
+TEST_F(ClientsTest, MetadataIsNoVersion) {
+  for (const char* etag : {"e1", "e2"}) {
+    StandIn("aws", "head-object",
+            std::string("{\"ContentLength\": 3072, \"ETag\": \"") + etag +
+                "\", \"Metadata\": {\"generation\": \"7\"}}");
+    const ToolRun run = Stage("s3://bucket/key.tar");
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.err.find("already"), std::string::npos) << run.err;
+  }
+}
+
 TEST_F(ClientsTest, FetchesByGcloud) {
   StandIn("gcloud", "describe",
           "{\"etag\": \"x\", \"generation\": \"17\", \"size\": 3072}");

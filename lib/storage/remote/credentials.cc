@@ -1,7 +1,7 @@
 #include "lib/storage/remote/credentials.h"
 
 #include <algorithm>
-#include <string_view>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -12,8 +12,8 @@
 #include "absl/time/time.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/json/json.h"
 #include "lib/storage/http/fetch.h"
-#include "simdjson.h"
 
 namespace feedrate {
 namespace {
@@ -88,20 +88,16 @@ bool CredentialCache::IsRefreshDue(absl::Time now) const {
 
 namespace {
 
-void AddJsonFields(const simdjson::dom::object& object,
-                   const std::string& prefix, CredentialFields* fields) {
-  for (const simdjson::dom::key_value_pair& field : object) {
-    const std::string name = absl::StrCat(
-        prefix, absl::string_view(field.key.data(), field.key.size()));
-    std::string_view text;
-    int64_t number = 0;
-    simdjson::dom::object inner;
-    if (field.value.get(text) == simdjson::SUCCESS) {
-      (*fields)[name] = std::string(text);
-    } else if (field.value.get(number) == simdjson::SUCCESS) {
-      (*fields)[name] = absl::StrCat(number);
-    } else if (prefix.empty() && field.value.get(inner) == simdjson::SUCCESS) {
-      AddJsonFields(inner, name + ".", fields);
+void AddJsonFields(const Json& object, const std::string& prefix,
+                   CredentialFields* fields) {
+  for (const auto& [key, value] : object.items()) {
+    const std::string name = prefix + key;
+    if (value.is_string()) {
+      (*fields)[name] = value.get_ref<const std::string&>();
+    } else if (value.is_number_integer()) {
+      (*fields)[name] = value.dump();
+    } else if (prefix.empty() && value.is_object()) {
+      AddJsonFields(value, name + ".", fields);
     }
   }
 }
@@ -109,14 +105,15 @@ void AddJsonFields(const simdjson::dom::object& object,
 }  // namespace
 
 absl::StatusOr<CredentialFields> ReadJsonFields(absl::string_view text) {
-  simdjson::dom::parser parser;
-  simdjson::dom::object root;
-  const simdjson::padded_string padded(text.data(), text.size());
-  if (parser.parse(padded).get(root) != simdjson::SUCCESS) {
-    return absl::DataLossError("this is not a JSON object");
+  std::string why;
+  const std::optional<Json> root = ParseJson({text.data(), text.size()}, &why);
+  if (!root.has_value() || !root->is_object()) {
+    // Nothing of it is shown: it may hold secrets.
+    return absl::DataLossError(
+        "this is not a JSON object, or one that says something twice");
   }
   CredentialFields fields;
-  AddJsonFields(root, "", &fields);
+  AddJsonFields(*root, "", &fields);
   return fields;
 }
 
@@ -160,7 +157,7 @@ std::string FieldOf(const CredentialFields& fields, const std::string& name) {
 
 absl::Status AtPlace(absl::string_view place, const absl::Status& status,
                      absl::string_view remedy) {
-  // A source that was asked for by name: another attempt is no use.
+  // A source that was asked for by name, so trying again does not help.
   return absl::Status(IsTransient(status)
                           ? absl::StatusCode::kFailedPrecondition
                           : status.code(),

@@ -129,7 +129,7 @@ CredentialLoader FindGoogleToken(const StoreOptions& options,
                                  std::function<absl::Time()> now);
 
 // A JSON web token for `claims` that is signed with the RSA key `pem`.
-// InvalidArgument if it is no such key.
+// InvalidArgument if `pem` is not one.
 absl::StatusOr<std::string> SignJwt(const std::string& claims,
                                     const std::string& pem);
 

@@ -372,9 +372,9 @@ TEST(ReadJsonFieldsTest, TakesTextsAndNumbers) {
   ASSERT_TRUE(fields.ok()) << fields.status();
   EXPECT_THAT(*fields, ElementsAre(std::pair("a", "x"), std::pair("b", "7"),
                                    std::pair("c.d", "y")));
-  for (const char* bad : {"", "[]", "{", "secret", "{\"a\": }"}) {
-    EXPECT_THAT(std::string(ReadJsonFields(bad).status().message()),
-                HasSubstr("not a JSON object"));
+  for (const char* bad :
+       {"", "[]", "{", "secret", "{\"a\": }", R"({"a": "x", "a": "y"})"}) {
+    EXPECT_FALSE(ReadJsonFields(bad).ok()) << bad;
   }
 }
 
@@ -450,10 +450,12 @@ TEST(GcsListingTest, NothingIsLostInSilence) {
   for (size_t cut = 0; cut < page.size(); ++cut) {
     EXPECT_FALSE(ParseGcsListing(page.substr(0, cut)).ok()) << cut;
   }
-  for (const char* bad : {"[]", "null", R"({"items": {}})", R"({"items": [1]})",
-                          R"({"items": [{"name": "a"}]})",
-                          R"({"items": [{"name": "a", "size": "-1"}]})",
-                          R"({"items": [{"size": "1"}]})"}) {
+  for (const char* bad :
+       {"[]", "null", R"({"items": {}})", R"({"items": [1]})",
+        R"({"items": [{"name": "a"}]})",
+        R"({"items": [{"name": "a", "size": "-1"}]})",
+        R"({"items": [{"size": "1"}]})", R"({"items": [], "items": []})",
+        R"({"nextPageToken": {"a": 1}})"}) {
     EXPECT_EQ(ParseGcsListing(bad).status().code(), absl::StatusCode::kDataLoss)
         << bad;
   }

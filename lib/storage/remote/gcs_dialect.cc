@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -14,55 +14,50 @@
 #include "absl/strings/strip.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
+#include "lib/json/json.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/http/url.h"
 #include "lib/storage/remote/credentials.h"
 #include "lib/storage/remote/redirect.h"
-#include "simdjson.h"
 
 namespace feedrate {
 namespace {
-
-using simdjson::dom::element;
-using simdjson::dom::object;
-
-// 64-bit numbers are sent as strings; emulators also send them as numbers.
-std::string Text(const object& from, std::string_view name) {
-  element value;
-  if (from[name].get(value) != simdjson::SUCCESS) return "";
-  std::string_view text;
-  if (value.get(text) == simdjson::SUCCESS) return std::string(text);
-  int64_t number = 0;
-  if (value.get(number) == simdjson::SUCCESS) return absl::StrCat(number);
-  return "";
-}
 
 absl::Status Broken(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("a broken answer: ", what));
 }
 
-// The parser owns what `root` refers to.
-absl::Status Open(simdjson::dom::parser* parser, absl::string_view body,
-                  object* root) {
-  const simdjson::padded_string padded(body.data(), body.size());
-  const simdjson::error_code error = parser->parse(padded).get(*root);
-  return error == simdjson::SUCCESS ? absl::OkStatus()
-                                    : Broken(simdjson::error_message(error));
+absl::StatusOr<Json> ParseAnswer(absl::string_view body) {
+  std::string why;
+  std::optional<Json> json = ParseJson({body.data(), body.size()}, &why);
+  if (!json.has_value()) return Broken(why);
+  return *std::move(json);
 }
 
-absl::StatusOr<ObjectInfo> ObjectOf(const object& item) {
+// 64-bit numbers are sent as strings; emulators also send them as numbers.
+// Empty if there is no such field, an error if it is anything else.
+absl::StatusOr<std::string> Field(const Json& from, const char* name) {
+  const Json* const value = MemberOf(from, name);
+  if (value == nullptr) return std::string();
+  if (value->is_string()) return value->get_ref<const std::string&>();
+  if (value->is_number_integer()) return value->dump();
+  return Broken(absl::StrCat("its ", name, " is neither text nor a number"));
+}
+
+absl::StatusOr<ObjectInfo> ObjectOf(const Json& item) {
   ObjectInfo info;
-  info.name = Text(item, "name");
+  ASSIGN_OR_RETURN(info.name, Field(item, "name"));
   if (info.name.empty()) return Broken("an object without a name");
-  if (!ParseObjectBytes(Text(item, "size"), &info.bytes)) {
+  ASSIGN_OR_RETURN(const std::string size, Field(item, "size"));
+  if (!ParseObjectBytes(size, &info.bytes)) {
     return Broken(absl::StrCat(
         "\"", absl::Utf8SafeCHexEscape(info.name.substr(0, kShownBytes)),
         "\" has no size, or one that no object has"));
   }
-  info.version = Text(item, "generation");
-  info.checksum = ChecksumOfBase64("crc32c", Text(item, "crc32c"), 4);
+  ASSIGN_OR_RETURN(info.version, Field(item, "generation"));
+  info.checksum = ChecksumOfBase64("crc32c", TextOf(item, "crc32c"), 4);
   if (info.checksum.empty()) {
-    info.checksum = ChecksumOfBase64("md5", Text(item, "md5Hash"), 16);
+    info.checksum = ChecksumOfBase64("md5", TextOf(item, "md5Hash"), 16);
   }
   return info;
 }
@@ -70,41 +65,34 @@ absl::StatusOr<ObjectInfo> ObjectOf(const object& item) {
 }  // namespace
 
 absl::StatusOr<ListPage> ParseGcsListing(absl::string_view body) {
-  simdjson::dom::parser parser;
-  object root;
-  RETURN_IF_ERROR(Open(&parser, body, &root));
+  ASSIGN_OR_RETURN(const Json root, ParseAnswer(body));
+  if (!root.is_object()) return Broken("it is not an object");
   ListPage page;
-  page.next = Text(root, "nextPageToken");
-  element items;
+  ASSIGN_OR_RETURN(page.next, Field(root, "nextPageToken"));
+  const Json* const items = MemberOf(root, "items");
   // An empty page has no items.
-  if (root["items"].get(items) != simdjson::SUCCESS) return page;
-  simdjson::dom::array objects;
-  if (items.get(objects) != simdjson::SUCCESS) return Broken("items");
-  for (const element item : objects) {
-    object fields;
-    if (item.get(fields) != simdjson::SUCCESS) return Broken("an item");
-    ASSIGN_OR_RETURN(ObjectInfo info, ObjectOf(fields));
+  if (items == nullptr) return page;
+  if (!items->is_array()) return Broken("items");
+  for (const Json& item : *items) {
+    ASSIGN_OR_RETURN(ObjectInfo info, ObjectOf(item));
     page.objects.push_back(std::move(info));
   }
   return page;
 }
 
 absl::StatusOr<ObjectInfo> ParseGcsObject(absl::string_view body) {
-  simdjson::dom::parser parser;
-  object root;
-  RETURN_IF_ERROR(Open(&parser, body, &root));
+  ASSIGN_OR_RETURN(const Json root, ParseAnswer(body));
   return ObjectOf(root);
 }
 
 std::string ParseGcsError(absl::string_view body) {
-  simdjson::dom::parser parser;
-  object root, error;
-  if (!Open(&parser, body, &root).ok()) return "";
-  if (root["error"].get(error) == simdjson::SUCCESS) {
-    return Text(error, "message");
-  }
+  const absl::StatusOr<Json> root = ParseAnswer(body);
+  if (!root.ok()) return "";
+  const Json* const error = MemberOf(*root, "error");
   // A rejected token is reported in OAuth's format.
-  return Text(root, "error_description");
+  return error != nullptr && error->is_object()
+             ? TextOf(*error, "message")
+             : TextOf(*root, "error_description");
 }
 
 namespace {

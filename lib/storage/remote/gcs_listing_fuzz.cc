@@ -33,14 +33,16 @@ std::string Quoted(const std::string& text, Decisions* decisions) {
   return quoted + "\"";
 }
 
-std::string Filler(Decisions* decisions) {
+// The fillers of one object have different numbers.
+std::string Filler(int number, Decisions* decisions) {
   switch (decisions->Below(8)) {
     case 1:
       return "\n\t ";
     case 2:
-      return "\"kind\":{\"name\":\"not this\",\"size\":-7},";
+      return absl::StrCat("\"kind", number,
+                          "\":{\"name\":\"not this\",\"size\":-7},");
     case 3:
-      return "\"acl\":[1,null,{\"items\":[]}],";
+      return absl::StrCat("\"acl", number, "\":[1,null,{\"items\":[]}],");
     default:
       return "";
   }
@@ -62,17 +64,17 @@ std::string Print(const FuzzedPage& page, Decisions* decisions) {
     const uint32_t first = decisions->Below(3);
     absl::StrAppend(&items, items.empty() ? "" : ",", "{");
     for (int i = 0; i < 3; ++i) {
-      absl::StrAppend(&items, i == 0 ? "" : ",", Filler(decisions),
+      absl::StrAppend(&items, i == 0 ? "" : ",", Filler(i, decisions),
                       parts[(first + i) % 3]);
     }
     absl::StrAppend(&items, "}");
   }
-  std::string text = absl::StrCat("{", Filler(decisions));
+  std::string text = absl::StrCat("{", Filler(0, decisions));
   // An empty page may have no items.
   if (!items.empty() || decisions->Yes()) {
     absl::StrAppend(&text, "\"items\":[", items, "],");
   }
-  absl::StrAppend(&text, Filler(decisions),
+  absl::StrAppend(&text, Filler(1, decisions),
                   "\"nextPageToken\":", Quoted(page.next, decisions), "}");
   return text;
 }

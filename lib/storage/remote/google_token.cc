@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/json/json.h"
 #include "lib/storage/http/fetch.h"
 #include "lib/storage/remote/credentials.h"
 
@@ -101,15 +102,6 @@ std::string JwtPart(absl::string_view bytes) {
   return text;
 }
 
-std::string JsonText(absl::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (!absl::ascii_iscntrl(c)) quoted += c;
-  }
-  return quoted + "\"";
-}
-
 // The answer of Google's token servers.
 absl::StatusOr<Credential> ReadGoogleToken(const std::string& body,
                                            absl::Time now) {
@@ -150,12 +142,13 @@ absl::StatusOr<Credential> AskWithKeyFile(const StoreOptions& options,
   const std::string type = FieldOf(*fields, "type");
   if (type == "service_account") {
     const int64_t seconds = absl::ToUnixSeconds(now);
-    const std::string claims = absl::StrCat(
-        "{\"iss\":", JsonText(FieldOf(*fields, "client_email")), ",\"scope\":",
-        "\"https://www.googleapis.com/auth/devstorage.read_write\",\"aud\":",
-        JsonText(endpoint), ",\"iat\":", seconds, ",\"exp\":", seconds + 3600,
-        "}");
-    const auto jwt = SignJwt(claims, FieldOf(*fields, "private_key"));
+    const Json claims = {
+        {"iss", FieldOf(*fields, "client_email")},
+        {"scope", "https://www.googleapis.com/auth/devstorage.read_write"},
+        {"aud", endpoint},
+        {"iat", seconds},
+        {"exp", seconds + 3600}};
+    const auto jwt = SignJwt(claims.dump(), FieldOf(*fields, "private_key"));
     if (!jwt.ok()) return AtPlace(path, jwt.status());
     form = {{"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"},
             {"assertion", *jwt}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -28,7 +29,13 @@ class Listing {
   void Take(absl::string_view path, const std::string& text) {
     if (!absl::ConsumePrefix(&path, "ListBucketResult")) {
       broken_ = true;
-    } else if (path.empty()) {
+      return;
+    }
+    if (IsTwice(path)) {
+      broken_ = true;
+      wrong_ = absl::StrCat(": it says ", path.substr(1), " twice");
+    }
+    if (path.empty()) {
       ended_ = true;
     } else if (path == "/Contents/Key") {
       object_.name = text;
@@ -66,6 +73,21 @@ class Listing {
   }
 
  private:
+  // Whether the element, which may be there once in a page, or once in an
+  // object, was there before. Nobody can know which one counts.
+  bool IsTwice(absl::string_view path) {
+    static constexpr absl::string_view kOnce[] = {
+        "/Contents/Key", "/Contents/Size",         "/Contents/ETag",
+        "/IsTruncated",  "/NextContinuationToken", "/EncodingType"};
+    constexpr unsigned kOfObject = 7;  // The first three.
+    if (path == "/Contents") seen_ &= ~kOfObject;
+    for (size_t i = 0; i < std::size(kOnce); ++i) {
+      const unsigned bit = 1u << i;
+      if (path == kOnce[i]) return std::exchange(seen_, seen_ | bit) & bit;
+    }
+    return false;
+  }
+
   void EndObject() {
     if (!sized_ || object_.name.empty()) {
       broken_ = true;
@@ -82,6 +104,7 @@ class Listing {
 
   ListPage page_;
   ObjectInfo object_;
+  unsigned seen_ = 0;  // Bits of kOnce.
   bool sized_ = false;
   bool truncated_ = false;
   bool encoded_ = false;

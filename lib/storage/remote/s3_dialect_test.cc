@@ -355,6 +355,14 @@ TEST(S3ListingTest, NothingIsLostInSilence) {
         "</ListBucketResult>",
         "<ListBucketResult><Contents><Size>1</Size></Contents>"
         "</ListBucketResult>",
+        // Which of the two counts decides how many objects there are.
+        "<ListBucketResult><IsTruncated>true</IsTruncated>"
+        "<NextContinuationToken>t</NextContinuationToken>"
+        "<IsTruncated>false</IsTruncated></ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key><Size>1</Size><Size>2</Size>"
+        "</Contents></ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key><Key>b</Key><Size>1</Size>"
+        "</Contents></ListBucketResult>",
         "<Error><Code>x</Code></Error>", "<html/>", "{}"}) {
     EXPECT_EQ(ParseS3Listing(bad).status().code(), absl::StatusCode::kDataLoss)
         << bad;
