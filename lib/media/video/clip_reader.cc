@@ -34,6 +34,10 @@ absl::StatusOr<std::unique_ptr<ClipWalk>> ClipWalk::Open(
 
 namespace {
 
+bool IsMpeg4(const PacketList& packets) {
+  return packets.parameters().codec_id == AV_CODEC_ID_MPEG4;
+}
+
 class FrameCounter : public FrameSink {
  public:
   bool Wants(int64_t pts) override {
@@ -55,11 +59,20 @@ absl::StatusOr<int64_t> ClipWalk::CountFrames(PacketList* packets) {
   ASSIGN_OR_RETURN(const std::unique_ptr<AvDecoder> decoder,
                    AvDecoder::Open(packets->parameters(), /*threads=*/1));
   FrameCounter counter;
+  Mpeg4FrameCounter held;
+  int64_t least = 0;
   for (int64_t i = 0; i < packets->size(); ++i) {
     ASSIGN_OR_RETURN(const AVPacket* const packet, packets->Get(i));
+    if (IsMpeg4(*packets)) least += held.Add(*packet);
     RETURN_IF_ERROR(decoder->Send(*packet, /*wanted=*/true, &counter));
   }
   RETURN_IF_ERROR(decoder->Drain(&counter));
+  // What the decoder leaves out, it leaves out without a word.
+  if (counter.count() < least) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is damaged: it holds ", least, " frames, and ",
+                     counter.count(), " can be decoded"));
+  }
   if (counter.count() > 0) return counter.count();
   return absl::InvalidArgumentError("has no frame of video");
 }
@@ -190,12 +203,20 @@ absl::Status ClipWalk::ReadOrdered() {
 absl::Status ClipWalk::ReadCounting() {
   counted_ = 0;
   RETURN_IF_ERROR(decoder_->BeginRun(EntryKind::kClean));
-  for (int64_t i = 0; i < packets_->size() && missing_ > 0; ++i) {
-    ASSIGN_OR_RETURN(const AVPacket* const packet, packets_->Get(i));
+  int64_t sent = 0;
+  for (; sent < packets_->size() && missing_ > 0; ++sent) {
+    ASSIGN_OR_RETURN(const AVPacket* const packet, packets_->Get(sent));
     // A frame that is left out would not be counted.
     RETURN_IF_ERROR(decoder_->Send(*packet, /*wanted=*/true, this));
   }
-  return decoder_->Drain(missing_ > 0 ? this : nullptr);
+  // Where packets have two frames or none, they were counted before.
+  const bool is_one_each = IsMpeg4(*packets_) && packets_->frames().has_value();
+  RETURN_IF_ERROR(
+      decoder_->Drain(missing_ > 0 || is_one_each ? this : nullptr));
+  if (!is_one_each || counted_ == sent) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("is damaged: the first ", sent, " packets have ", counted_,
+                   " frames that can be decoded"));
 }
 
 namespace {

@@ -132,7 +132,9 @@ class AviWalk {
 
   absl::StatusOr<int64_t> Count() {
     RETURN_IF_ERROR(Walk(0, source_->size(), /*depth=*/0, /*inside=*/false));
-    return frames_;
+    // An index need not be complete. A frame that only the index knows was
+    // taken for something else.
+    return std::max(frames_, in_index_);
   }
 
  private:
@@ -174,12 +176,10 @@ class AviWalk {
       return absl::OkStatus();
     }
     if (IsFrame(chunk)) {
-      if (inside && chunk.end > chunk.begin && StreamOf(chunk) == stream_ &&
-          (chunk.type[2] == 'd' || chunk.type[2] == 'D')) {
-        ++frames_;
-      }
+      if (inside && chunk.end > chunk.begin && IsVideo(chunk)) ++frames_;
       return absl::OkStatus();
     }
+    if (!inside && chunk.Is("idx1")) CountIndex(chunk);
     char list[4];
     if (!is_list || !source_->Read(chunk.begin, 4, list)) {
       return absl::OkStatus();
@@ -201,13 +201,29 @@ class AviWalk {
            std::isalpha(static_cast<unsigned char>(chunk.type[2])) &&
            std::isalpha(static_cast<unsigned char>(chunk.type[3]));
   }
-  static int StreamOf(const Chunk& chunk) {
-    return 10 * (chunk.type[0] - '0') + chunk.type[1] - '0';
+  // Whether a frame is one of our stream.
+  bool IsVideo(const Chunk& chunk) const {
+    return 10 * (chunk.type[0] - '0') + chunk.type[1] - '0' == stream_ &&
+           (chunk.type[2] == 'd' || chunk.type[2] == 'D');
+  }
+  // An index has the name of each chunk, flags, its place and its size.
+  void CountIndex(const Chunk& index) {
+    uint8_t entry[16];
+    for (int64_t at = index.begin;
+         at + 16 <= index.end && source_->Read(at, sizeof(entry), entry);
+         at += 16) {
+      Chunk chunk;
+      std::memcpy(chunk.type, entry, sizeof(chunk.type));
+      const bool is_empty =
+          std::all_of(entry + 12, entry + 16, [](uint8_t c) { return c == 0; });
+      if (IsFrame(chunk) && IsVideo(chunk) && !is_empty) ++in_index_;
+    }
   }
 
   Source* const source_;
   const int stream_;
   int64_t frames_ = 0;
+  int64_t in_index_ = 0;
 };
 
 absl::Status CheckAviEnd(Source* source) {
@@ -243,7 +259,7 @@ absl::Status CheckMp4End(Source* source) {
                           return std::isprint(static_cast<unsigned char>(c));
                         });
     if (!is_box) {
-      // Where it is no fragment, something else follows the video.
+      // Unless it is a fragment, something else follows the video.
       return has_fragments ? DamagedAt(at, "no box of MP4 is here")
                            : absl::OkStatus();
     }

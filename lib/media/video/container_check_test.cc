@@ -191,6 +191,26 @@ TEST(ContainerCheckTest, DamageMovesNoFrame) {
   }
 }
 
+// One flipped bit made a frame a palette, or nothing, and the frames after it
+// had the numbers of those before.
+TEST(ContainerCheckTest, AFrameOfAviThatIsNoneAnyMoreIsMissed) {
+  for (const bool packed : {false, true}) {
+    EncodeOptions options = OptionsOf({"avi", "mpeg4", 2});
+    options.packed = packed;
+    const std::string file = *EncodeVideo(options, 4);
+    ASSERT_TRUE(ClipReader::OpenBytes(file, 1).ok());
+    size_t chunk = file.find("movi");
+    for (int i = 0; i < 7; ++i) chunk = file.find("00dc", chunk + 1);
+    std::string other = file;
+    other[chunk + 2] = 'p';
+    EXPECT_THAT(std::string(ClipReader::OpenBytes(other, 1).status().message()),
+                ::testing::MatchesRegex("is cut off or damaged: it stores .*"));
+    other = file;
+    other[chunk + 8] ^= 4;  // The start code of the frame.
+    EXPECT_FALSE(ClipReader::OpenBytes(other, 1).ok()) << packed;
+  }
+}
+
 TEST(ContainerCheckTest, AWrongChecksumIsToldWithItsPlace) {
   std::string file = *EncodeVideo(OptionsOf(kWholeKinds[5]), 4);
   file[file.size() / 2] ^= 1;

@@ -55,16 +55,18 @@ absl::Status Broken(absl::string_view what, int result) {
       absl::StrCat(what, ": ", AvErrorText(result)));
 }
 
-// Whether a packet of MPEG-4 begins with a B-frame, or might hide one.
-bool MayBeBFrame(const AVPacket& packet) {
-  if (packet.size <= kDummyBytes) return true;
+// The first frame of MPEG-4 in `bytes`, without its start code; null if there
+// is none.
+const uint8_t* FindVop(const uint8_t* bytes, const uint8_t* end) {
   static constexpr uint8_t kVop[] = {0, 0, 1, 0xb6};
-  const uint8_t* const begin = packet.data;
-  const uint8_t* const end = begin + packet.size - 1;
-  const uint8_t* const vop = std::search(begin, end, kVop, kVop + sizeof(kVop));
-  if (end - vop < static_cast<int>(sizeof(kVop))) return true;
-  return vop[sizeof(kVop)] >> 6 == 2;
+  const auto* const vop = static_cast<const uint8_t*>(
+      memmem(bytes, end - bytes, kVop, sizeof(kVop)));
+  return vop == nullptr || end - vop <= static_cast<int>(sizeof(kVop))
+             ? nullptr
+             : vop + sizeof(kVop);
 }
+
+bool IsBVop(const uint8_t* vop) { return *vop >> 6 == 2; }
 
 // Whether the decoder gives a frame for the packet.
 bool IsShown(const AVPacket& packet, AVCodecID codec) {
@@ -75,6 +77,19 @@ bool IsShown(const AVPacket& packet, AVCodecID codec) {
 }
 
 }  // namespace
+
+int Mpeg4FrameCounter::Add(const AVPacket& packet) {
+  if (packet.size <= kDummyBytes) return 0;
+  int frames = 0;
+  const uint8_t* const end = packet.data + packet.size;
+  for (const uint8_t* vop = FindVop(packet.data, end); vop != nullptr;
+       vop = FindVop(vop, end)) {
+    references_ += IsBVop(vop) ? 0 : 1;
+    // No decoder shows B-frames of which a neighbor is missing.
+    frames += !IsBVop(vop) || references_ > 1 ? 1 : 0;
+  }
+  return frames;
+}
 
 absl::Status CheckFrameSize(const AVCodecParameters& parameters) {
   if (int64_t{parameters.width} * parameters.height <= kMostPixels) {
@@ -214,6 +229,19 @@ absl::StatusOr<bool> PacketList::ReadNext(AVPacket* packet) {
   return true;
 }
 
+absl::Status PacketList::LookAtMpeg4(const AVPacket& packet) {
+  const bool is_dummy = packet.size <= kDummyBytes;
+  has_dummies_ |= is_dummy;
+  const uint8_t* const vop = FindVop(packet.data, packet.data + packet.size);
+  if (vop == nullptr && !is_dummy) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is damaged: packet ", size(), " has no frame"));
+  }
+  // A dummy might stand for one.
+  plain_mpeg4_ &= !is_dummy && !IsBVop(vop);
+  return absl::OkStatus();
+}
+
 absl::Status PacketList::Scan() {
   const bool is_mpeg4 = parameters_->codec_id == AV_CODEC_ID_MPEG4;
   int64_t held = 0;
@@ -225,8 +253,7 @@ absl::Status PacketList::Scan() {
     if (size() >= kMaxFrames) {
       return absl::InvalidArgumentError("has more frames than a day has");
     }
-    if (is_mpeg4 && plain_mpeg4_) plain_mpeg4_ = !MayBeBFrame(*packet);
-    has_dummies_ |= is_mpeg4 && packet->size <= kDummyBytes;
+    if (is_mpeg4) RETURN_IF_ERROR(LookAtMpeg4(*packet));
     if (packets_.empty()) first_place_ = packet->pos;
     Entry entry;
     entry.pts = packet->pts;

@@ -56,6 +56,16 @@ std::string AvVersion();
 // An error for frames of more pixels than kMostPixels.
 absl::Status CheckFrameSize(const AVCodecParameters& parameters);
 
+// Counts the frames that FFmpeg gives for packets of MPEG-4, at least: a packet
+// may hold two, and a short one may hold none.
+class Mpeg4FrameCounter {
+ public:
+  int Add(const AVPacket& packet);
+
+ private:
+  int64_t references_ = 0;
+};
+
 // All packets of a file's video stream, and the order in which their frames are
 // shown.
 class PacketList {
@@ -152,6 +162,7 @@ class PacketList {
   absl::Status OpenStream();
   std::vector<int> VideoStreams() const;
   absl::Status Scan();
+  absl::Status LookAtMpeg4(const AVPacket& packet);
   // Reads the next packet of the stream. False at the end.
   absl::StatusOr<bool> ReadNext(AVPacket* packet);
   absl::Status CheckWhole() const;
