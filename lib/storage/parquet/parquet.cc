@@ -16,7 +16,6 @@ namespace feedrate {
 
 namespace {
 
-constexpr absl::string_view kMagic = "PAR1";
 // More values than bytes are possible where values repeat.
 constexpr int64_t kValuesPerByte = 64;
 constexpr int64_t kFewValues = 1 << 16;
@@ -27,52 +26,34 @@ int BitsOf(int level) {
   return bits;
 }
 
-// Of Parquet's Type, Encoding, CompressionCodec and PageType.
-enum Type {
-  kBoolean = 0,
-  kInt32 = 1,
-  kInt64 = 2,
-  kFloat = 4,
-  kDouble64 = 5,
-  kByteArray = 6
-};
-enum Encoding {
-  kPlain = 0,
-  kPlainDictionary = 2,
-  kRle = 3,
-  kRleDictionary = 8
-};
-enum Codec { kUncompressed = 0, kSnappy = 1 };
-enum PageType { kDataPage = 0, kDictionaryPage = 2, kDataPage2 = 3 };
-
 absl::Status ReadPlain(absl::string_view bytes, int type, int64_t count,
                        ParquetColumn* out) {
   for (int64_t i = 0; i < count; ++i) {
-    if (type == kBoolean) {
-      if (static_cast<size_t>(i / 8) >= bytes.size()) return CutOff();
+    if (type == parquet::kBoolean) {
+      if (static_cast<size_t>(i / 8) >= bytes.size()) return CutOffParquet();
       out->integers.push_back(static_cast<uint8_t>(bytes[i / 8]) >> (i % 8) &
                               1);
       continue;
     }
-    const bool is_short =
-        type == kInt32 || type == kFloat || type == kByteArray;
+    const bool is_short = type == parquet::kInt32 || type == parquet::kFloat ||
+                          type == parquet::kByteArray;
     ASSIGN_OR_RETURN(const absl::string_view raw,
-                     Take(is_short ? 4 : 8, &bytes));
-    if (type == kInt32) {
+                     TakeBytes(is_short ? 4 : 8, &bytes));
+    if (type == parquet::kInt32) {
       out->integers.push_back(static_cast<int32_t>(LittleEndian32(raw.data())));
-    } else if (type == kInt64) {
+    } else if (type == parquet::kInt64) {
       out->integers.push_back(static_cast<int64_t>(LittleEndian64(raw.data())));
-    } else if (type == kFloat) {
+    } else if (type == parquet::kFloat) {
       float value = 0;
       std::memcpy(&value, raw.data(), sizeof(value));
       out->numbers.push_back(value);
-    } else if (type == kDouble64) {
+    } else if (type == parquet::kDouble64) {
       double value = 0;
       std::memcpy(&value, raw.data(), sizeof(value));
       out->numbers.push_back(value);
     } else {
       ASSIGN_OR_RETURN(const absl::string_view text,
-                       Take(LittleEndian32(raw.data()), &bytes));
+                       TakeBytes(LittleEndian32(raw.data()), &bytes));
       out->texts.emplace_back(text);
     }
   }
@@ -92,9 +73,9 @@ template <typename T>
 absl::Status LookUp(const std::vector<T>& from, const std::vector<uint32_t>& at,
                     int64_t* most_bytes, std::vector<T>* to) {
   for (const uint32_t i : at) {
-    if (i >= from.size()) return CutOff();
+    if (i >= from.size()) return CutOffParquet();
     *most_bytes -= BytesOf(from[i]);
-    if (*most_bytes < 0) return Wrong("has too long texts");
+    if (*most_bytes < 0) return BadParquet("has too long texts");
     to->push_back(from[i]);
   }
   return absl::OkStatus();
@@ -102,9 +83,9 @@ absl::Status LookUp(const std::vector<T>& from, const std::vector<uint32_t>& at,
 
 absl::StatusOr<std::string> Unpack(absl::string_view page, int codec,
                                    int64_t size) {
-  if (codec == kUncompressed) return std::string(page);
-  if (codec == kSnappy) return UnpackSnappy(page, size);
-  return Wrong(
+  if (codec == parquet::kUncompressed) return std::string(page);
+  if (codec == parquet::kSnappy) return UnpackSnappy(page, size);
+  return BadParquet(
       "is compressed by another method than Snappy; write it again with "
       "compression=\"snappy\"");
 }
@@ -113,12 +94,14 @@ absl::StatusOr<std::string> Unpack(absl::string_view page, int codec,
 
 absl::StatusOr<ParquetFile> ParquetFile::Parse(absl::string_view bytes) {
   constexpr size_t kTail = 8;
-  if (bytes.size() < kMagic.size() + kTail || !absl::EndsWith(bytes, kMagic) ||
-      !absl::StartsWith(bytes, kMagic)) {
-    return Wrong("is no Parquet file, or cut off");
+  if (bytes.size() < kParquetMagic.size() + kTail ||
+      !absl::EndsWith(bytes, kParquetMagic) ||
+      !absl::StartsWith(bytes, kParquetMagic)) {
+    return BadParquet("is no Parquet file, or cut off");
   }
   const size_t footer = LittleEndian32(bytes.data() + bytes.size() - kTail);
-  if (footer > bytes.size() - kTail - kMagic.size()) return CutOff();
+  if (footer > bytes.size() - kTail - kParquetMagic.size())
+    return CutOffParquet();
   absl::string_view text = bytes.substr(bytes.size() - kTail - footer, footer);
   Thrift root;
   RETURN_IF_ERROR(ReadThrift(&text, &root));
@@ -153,10 +136,11 @@ absl::Status ParquetFile::ReadSchema(const Thrift& schema) {
       }
       if (repetition != 0) ++leaf.max_definition;
     } else if (i > 0) {
-      return CutOff();
+      return CutOffParquet();
     }
     if (element[5].number > 0) {
-      if (open.size() > kMostThriftNested) return Wrong("is nested too deep");
+      if (open.size() > kMostThriftNested)
+        return BadParquet("is nested too deep");
       open.push_back({element[5].number, std::move(leaf)});
     } else if (i > 0) {
       leaf.type = static_cast<int>(element[1].number);
@@ -164,14 +148,14 @@ absl::Status ParquetFile::ReadSchema(const Thrift& schema) {
     }
     while (!open.empty() && open.back().left == 0) open.pop_back();
   }
-  return open.empty() ? absl::OkStatus() : CutOff();
+  return open.empty() ? absl::OkStatus() : CutOffParquet();
 }
 
 absl::Status ParquetFile::ReadGroups(const Thrift& groups) {
   const auto size = static_cast<int64_t>(bytes_.size());
   int64_t rows = 0;
   for (const Thrift& group : groups.list) {
-    if (group[1].list.size() != leaves_.size()) return CutOff();
+    if (group[1].list.size() != leaves_.size()) return CutOffParquet();
     std::vector<ChunkPlace>& chunks = groups_.emplace_back();
     for (const Thrift& column : group[1].list) {
       const Thrift& meta = column[3];
@@ -185,16 +169,16 @@ absl::Status ParquetFile::ReadGroups(const Thrift& groups) {
       }
       if (chunk.values < 0 || chunk.offset < 0 || chunk.bytes < 0 ||
           chunk.offset > size || chunk.bytes > size - chunk.offset) {
-        return CutOff();
+        return CutOffParquet();
       }
       chunks.push_back(chunk);
     }
     const int64_t more = group[3].number;
-    if (more < 0 || more > rows_ - rows) return CutOff();
+    if (more < 0 || more > rows_ - rows) return CutOffParquet();
     rows += more;
     group_rows_.push_back(more);
   }
-  return rows == rows_ ? absl::OkStatus() : CutOff();
+  return rows == rows_ ? absl::OkStatus() : CutOffParquet();
 }
 
 int ParquetFile::Find(absl::string_view name) const {
@@ -222,11 +206,11 @@ class ColumnReader {
 
   // The column in the groups from `first` up to `end`.
   absl::StatusOr<ParquetColumn> Read(int first, int end) {
-    if (leaf_.max_repetition > 1) return Wrong("has lists of lists");
-    if (leaf_.type != kBoolean && leaf_.type != kInt32 &&
-        leaf_.type != kInt64 && leaf_.type != kFloat &&
-        leaf_.type != kDouble64 && leaf_.type != kByteArray) {
-      return Wrong("has values of a type that is not supported");
+    if (leaf_.max_repetition > 1) return BadParquet("has lists of lists");
+    if (leaf_.type != parquet::kBoolean && leaf_.type != parquet::kInt32 &&
+        leaf_.type != parquet::kInt64 && leaf_.type != parquet::kFloat &&
+        leaf_.type != parquet::kDouble64 && leaf_.type != parquet::kByteArray) {
+      return BadParquet("has values of a type that is not supported");
     }
     RETURN_IF_ERROR(ReadGroups(first, end));
     if (leaf_.max_repetition > 0) column_.begins.push_back(Size());
@@ -234,8 +218,8 @@ class ColumnReader {
   }
 
   absl::StatusOr<std::vector<absl::string_view>> Places() {
-    if (leaf_.max_repetition > 0 || leaf_.type != kByteArray) {
-      return Wrong("is no column of texts");
+    if (leaf_.max_repetition > 0 || leaf_.type != parquet::kByteArray) {
+      return BadParquet("is not a column of texts");
     }
     wants_places_ = true;
     RETURN_IF_ERROR(ReadGroups(0, file_.groups()));
@@ -250,7 +234,7 @@ class ColumnReader {
       wanted += file_.rows(group);
     }
     if (rows_ == wanted) return absl::OkStatus();
-    return Wrong(absl::StrCat("has ", rows_, " rows, not ", wanted));
+    return BadParquet(absl::StrCat("has ", rows_, " rows, not ", wanted));
   }
 
   absl::Status ReadChunk(const ParquetFile::ChunkPlace& chunk) {
@@ -259,19 +243,19 @@ class ColumnReader {
     for (int64_t left = chunk.values; left > 0;) {
       Thrift header;
       RETURN_IF_ERROR(ReadThrift(&bytes, &header));
-      if (header[3].number < 0) return CutOff();
+      if (header[3].number < 0) return CutOffParquet();
       ASSIGN_OR_RETURN(const absl::string_view page,
-                       Take(header[3].number, &bytes));
-      if (header[1].number == kDictionaryPage) {
+                       TakeBytes(header[3].number, &bytes));
+      if (header[1].number == parquet::kDictionaryPage) {
         RETURN_IF_ERROR(ReadDictionary(header, page, chunk.codec));
-      } else if (header[1].number == kDataPage ||
-                 header[1].number == kDataPage2) {
-        const bool is_new = header[1].number == kDataPage2;
+      } else if (header[1].number == parquet::kDataPage ||
+                 header[1].number == parquet::kDataPage2) {
+        const bool is_new = header[1].number == parquet::kDataPage2;
         const int64_t values = header[is_new ? 8 : 5][1].number;
-        if (values <= 0 || values > left) return CutOff();
+        if (values <= 0 || values > left) return CutOffParquet();
         left -= values;
         levels_ += values;
-        if (levels_ > most_values_) return Wrong("has too many values");
+        if (levels_ > most_values_) return BadParquet("has too many values");
         if (wants_places_) {
           RETURN_IF_ERROR(AddPlaces(header, is_new, page, chunk.codec));
           continue;
@@ -286,7 +270,7 @@ class ColumnReader {
   absl::Status ReadDictionary(const Thrift& header, absl::string_view page,
                               int codec) {
     const int64_t count = header[7][1].number;
-    if (count < 0 || count > most_values_) return CutOff();
+    if (count < 0 || count > most_values_) return CutOffParquet();
     ASSIGN_OR_RETURN(const std::string plain,
                      Unpack(page, codec, header[2].number));
     dictionary_.emplace();
@@ -311,9 +295,9 @@ class ColumnReader {
                                     std::vector<uint32_t>* levels) {
     levels->clear();
     if (most == 0) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const absl::string_view size, Take(4, bytes));
+    ASSIGN_OR_RETURN(const absl::string_view size, TakeBytes(4, bytes));
     ASSIGN_OR_RETURN(const absl::string_view coded,
-                     Take(LittleEndian32(size.data()), bytes));
+                     TakeBytes(LittleEndian32(size.data()), bytes));
     return ReadHybrid(coded, BitsOf(most), count, levels);
   }
 
@@ -324,8 +308,9 @@ class ColumnReader {
     const int most[] = {leaf_.max_repetition, leaf_.max_definition};
     std::vector<uint32_t>* const levels[] = {&repetitions_, &definitions_};
     for (int i = 0; i < 2; ++i) {
-      if (sizes[i] < 0) return CutOff();
-      ASSIGN_OR_RETURN(const absl::string_view coded, Take(sizes[i], page));
+      if (sizes[i] < 0) return CutOffParquet();
+      ASSIGN_OR_RETURN(const absl::string_view coded,
+                       TakeBytes(sizes[i], page));
       levels[i]->clear();
       if (most[i] == 0) continue;
       RETURN_IF_ERROR(ReadHybrid(coded, BitsOf(most[i]), count, levels[i]));
@@ -341,7 +326,8 @@ class ColumnReader {
     const bool is_packed = !own.has(7) || own[7].number == 1;
     ASSIGN_OR_RETURN(
         const std::string plain,
-        Unpack(page, is_packed && !page.empty() ? codec : int{kUncompressed},
+        Unpack(page,
+               is_packed && !page.empty() ? codec : int{parquet::kUncompressed},
                header[2].number - static_cast<int64_t>(whole - page.size())));
     return Add(static_cast<int>(own[4].number), own[1].number, plain);
   }
@@ -350,7 +336,8 @@ class ColumnReader {
   absl::Status AddPlaces(const Thrift& header, bool is_new,
                          absl::string_view page, int codec) {
     const Thrift& own = header[is_new ? 8 : 5];
-    if (codec != kUncompressed || own[is_new ? 4 : 2].number != kPlain) {
+    if (codec != parquet::kUncompressed ||
+        own[is_new ? 4 : 2].number != parquet::kPlain) {
       return absl::UnimplementedError("has pages that must be unpacked");
     }
     const int64_t count = own[1].number;
@@ -360,11 +347,11 @@ class ColumnReader {
     for (int64_t i = 0; i < count; ++i) {
       if (!definitions_.empty() &&
           static_cast<int>(definitions_[i]) != leaf_.max_definition) {
-        return Wrong(absl::StrCat("has no value in row ", rows_));
+        return BadParquet(absl::StrCat("has no value in row ", rows_));
       }
-      ASSIGN_OR_RETURN(const absl::string_view size, Take(4, &page));
+      ASSIGN_OR_RETURN(const absl::string_view size, TakeBytes(4, &page));
       ASSIGN_OR_RETURN(places_.emplace_back(),
-                       Take(LittleEndian32(size.data()), &page));
+                       TakeBytes(LittleEndian32(size.data()), &page));
       ++rows_;
     }
     return absl::OkStatus();
@@ -385,41 +372,42 @@ class ColumnReader {
           column_.begins.push_back(before + present);
         }
       } else if (rows_ == 0) {
-        return CutOff();
+        return CutOffParquet();
       }
       if (is_value) {
         ++present;
       } else if (leaf_.max_repetition == 0 || !is_row ||
                  definition > leaf_.list_definition) {
-        return Wrong(absl::StrCat("has no value in row ", rows_ - 1));
+        return BadParquet(absl::StrCat("has no value in row ", rows_ - 1));
       }
     }
     RETURN_IF_ERROR(AddValues(encoding, present, bytes));
-    return Size() == before + present ? absl::OkStatus() : CutOff();
+    return Size() == before + present ? absl::OkStatus() : CutOffParquet();
   }
 
   absl::Status AddValues(int encoding, int64_t count, absl::string_view bytes) {
-    if (encoding == kPlain) {
+    if (encoding == parquet::kPlain) {
       return ReadPlain(bytes, leaf_.type, count, &column_);
     }
     std::vector<uint32_t> numbers;
-    if (encoding == kRle && leaf_.type == kBoolean) {
-      ASSIGN_OR_RETURN(const absl::string_view size, Take(4, &bytes));
+    if (encoding == parquet::kRle && leaf_.type == parquet::kBoolean) {
+      ASSIGN_OR_RETURN(const absl::string_view size, TakeBytes(4, &bytes));
       ASSIGN_OR_RETURN(const absl::string_view coded,
-                       Take(LittleEndian32(size.data()), &bytes));
+                       TakeBytes(LittleEndian32(size.data()), &bytes));
       RETURN_IF_ERROR(ReadHybrid(coded, 1, count, &numbers));
       column_.integers.insert(column_.integers.end(), numbers.begin(),
                               numbers.end());
       return absl::OkStatus();
     }
-    if (encoding != kPlainDictionary && encoding != kRleDictionary) {
-      return Wrong(absl::StrCat("has the encoding ", encoding,
-                                ", which is not supported; write it again "
-                                "without column_encoding"));
+    if (encoding != parquet::kPlainDictionary &&
+        encoding != parquet::kRleDictionary) {
+      return BadParquet(absl::StrCat("has the encoding ", encoding,
+                                     ", which is not supported; write it again "
+                                     "without column_encoding"));
     }
-    if (!dictionary_.has_value()) return CutOff();
+    if (!dictionary_.has_value()) return CutOffParquet();
     if (count == 0) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const absl::string_view width, Take(1, &bytes));
+    ASSIGN_OR_RETURN(const absl::string_view width, TakeBytes(1, &bytes));
     RETURN_IF_ERROR(
         ReadHybrid(bytes, static_cast<uint8_t>(width[0]), count, &numbers));
     // A dictionary has values of one kind: the column's type decides which of
@@ -498,128 +486,6 @@ absl::string_view ParquetFile::Chunk(absl::string_view name, int group) const {
   if (leaf < 0) return {};
   const ChunkPlace& chunk = groups_[group][leaf];
   return bytes_.substr(chunk.offset, chunk.bytes);
-}
-
-namespace {
-
-// As Hugging Face's datasets and pyarrow have it.
-constexpr size_t kRowsOfAGroup = 100;
-constexpr size_t kPageBytes = 1 << 20;
-constexpr char kFeatures[] =
-    R"({"info": {"features": {"image": {"_type": "Image"}}}})";
-
-// Writes one column of `texts` in plain pages, and its part of the description.
-void WriteTexts(const std::vector<absl::string_view>& texts,
-                absl::string_view name, std::string* file,
-                ThriftWriter* groups) {
-  const size_t offset = file->size();
-  for (size_t i = 0; i < texts.size();) {
-    std::string values;
-    const size_t first = i;
-    for (; i < texts.size() && (i == first || values.size() < kPageBytes);
-         ++i) {
-      AppendLittleEndian32(static_cast<uint32_t>(texts[i].size()), &values);
-      values.append(texts[i].data(), texts[i].size());
-    }
-    // Definition levels: all values of both optional parts are there.
-    std::string run;
-    AppendVarint((i - first) << 1, &run);
-    run.push_back(2);
-    std::string page;
-    AppendLittleEndian32(static_cast<uint32_t>(run.size()), &page);
-    page += run + values;
-    ThriftWriter header(file);
-    header.Int(1, kDataPage);
-    header.Int(2, static_cast<int64_t>(page.size()));
-    header.Int(3, static_cast<int64_t>(page.size()));
-    header.Begin(5);
-    header.Int(1, static_cast<int64_t>(i - first));
-    header.Int(2, kPlain);
-    header.Int(3, kRle);
-    header.Int(4, kRle);
-    header.End();
-    header.End();
-    file->append(page);
-  }
-  const auto bytes = static_cast<int64_t>(file->size() - offset);
-  groups->BeginElement();
-  groups->Long(2, static_cast<int64_t>(offset));
-  groups->Begin(3);
-  groups->Int(1, kByteArray);
-  groups->List(2, ThriftWriter::kInts, 2);
-  groups->IntElement(kPlain);
-  groups->IntElement(kRle);
-  groups->List(3, ThriftWriter::kTexts, 2);
-  groups->TextElement("image");
-  groups->TextElement(name);
-  groups->Int(4, kUncompressed);
-  groups->Long(5, static_cast<int64_t>(texts.size()));
-  groups->Long(6, bytes);
-  groups->Long(7, bytes);
-  groups->Long(9, static_cast<int64_t>(offset));
-  groups->End();
-  groups->End();
-}
-
-void WriteSchema(ThriftWriter* footer) {
-  footer->List(2, ThriftWriter::kStructs, 4);
-  footer->BeginElement();
-  footer->Text(4, "schema");
-  footer->Int(5, 1);
-  footer->End();
-  footer->BeginElement();
-  footer->Int(3, 1);
-  footer->Text(4, "image");
-  footer->Int(5, 2);
-  footer->End();
-  for (const char* name : {"bytes", "path"}) {
-    footer->BeginElement();
-    footer->Int(1, kByteArray);
-    footer->Int(3, 1);
-    footer->Text(4, name);
-    // A text in UTF-8.
-    if (absl::string_view(name) == "path") footer->Int(6, 0);
-    footer->End();
-  }
-}
-
-}  // namespace
-
-std::string WriteParquetImages(const std::vector<ParquetImage>& images) {
-  std::string file(kMagic);
-  std::string footer_bytes;
-  ThriftWriter footer(&footer_bytes);
-  footer.Int(1, 1);
-  WriteSchema(&footer);
-  footer.Long(3, static_cast<int64_t>(images.size()));
-  footer.List(4, ThriftWriter::kStructs,
-              (images.size() + kRowsOfAGroup - 1) / kRowsOfAGroup);
-  for (size_t first = 0; first < images.size(); first += kRowsOfAGroup) {
-    const size_t end = std::min(images.size(), first + kRowsOfAGroup);
-    std::vector<absl::string_view> bytes, paths;
-    for (size_t i = first; i < end; ++i) {
-      bytes.push_back(images[i].bytes);
-      paths.emplace_back(images[i].path);
-    }
-    const size_t before = file.size();
-    footer.BeginElement();
-    footer.List(1, ThriftWriter::kStructs, 2);
-    WriteTexts(bytes, "bytes", &file, &footer);
-    WriteTexts(paths, "path", &file, &footer);
-    footer.Long(2, static_cast<int64_t>(file.size() - before));
-    footer.Long(3, static_cast<int64_t>(end - first));
-    footer.End();
-  }
-  footer.List(5, ThriftWriter::kStructs, 1);
-  footer.BeginElement();
-  footer.Text(1, "huggingface");
-  footer.Text(2, kFeatures);
-  footer.End();
-  footer.Text(6, "feedrate");
-  footer.End();
-  file += footer_bytes;
-  AppendLittleEndian32(static_cast<uint32_t>(footer_bytes.size()), &file);
-  return absl::StrCat(file, kMagic);
 }
 
 }  // namespace feedrate

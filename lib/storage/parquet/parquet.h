@@ -63,7 +63,8 @@ class ParquetFile {
     int top_parts = 1;  // Parts of `name`.
     int max_definition = 0;
     int max_repetition = 0;
-    // Definition level of an empty list. A lower one is no list.
+    // Definition level of an empty list. A lower one means that there is no
+    // list.
     int list_definition = 0;
   };
   struct ChunkPlace {

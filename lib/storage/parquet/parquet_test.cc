@@ -97,7 +97,7 @@ TEST(ParquetTest, TextsOfPlainPagesHavePlaces) {
   EXPECT_THAT(file->Places("image/path").status().message(),
               HasSubstr("has no value in row 0"));
   EXPECT_THAT(file->Places("number").status().message(),
-              HasSubstr("column number is no column of texts"));
+              HasSubstr("column number is not a column of texts"));
   const std::string packed = Bytes("snappy");
   EXPECT_TRUE(absl::IsUnimplemented(
       ParquetFile::Parse(packed)->Places("image/bytes").status()));

@@ -5,10 +5,10 @@
 
 namespace feedrate {
 
-absl::Status Wrong(absl::string_view what) {
+absl::Status BadParquet(absl::string_view what) {
   return absl::InvalidArgumentError(what);
 }
-absl::Status CutOff() { return Wrong("is cut off or damaged"); }
+absl::Status CutOffParquet() { return BadParquet("is cut off or damaged"); }
 
 absl::StatusOr<uint64_t> ReadVarint(absl::string_view* bytes) {
   uint64_t value = 0;
@@ -18,12 +18,12 @@ absl::StatusOr<uint64_t> ReadVarint(absl::string_view* bytes) {
     value |= static_cast<uint64_t>(byte & 0x7f) << shift;
     if (byte < 0x80) return value;
   }
-  return CutOff();
+  return CutOffParquet();
 }
 
-absl::StatusOr<absl::string_view> Take(uint64_t size,
-                                       absl::string_view* bytes) {
-  if (size > bytes->size()) return CutOff();
+absl::StatusOr<absl::string_view> TakeBytes(uint64_t size,
+                                            absl::string_view* bytes) {
+  if (size > bytes->size()) return CutOffParquet();
   const absl::string_view taken = bytes->substr(0, size);
   bytes->remove_prefix(size);
   return taken;
@@ -51,14 +51,14 @@ absl::Status ReadValue(int type, bool in_list, int nested,
                        absl::string_view* bytes, Thrift* value);
 
 absl::Status ReadList(int nested, absl::string_view* bytes, Thrift* value) {
-  ASSIGN_OR_RETURN(const absl::string_view head, Take(1, bytes));
+  ASSIGN_OR_RETURN(const absl::string_view head, TakeBytes(1, bytes));
   const auto byte = static_cast<uint8_t>(head[0]);
   uint64_t size = byte >> 4;
   if (size == 15) {
     ASSIGN_OR_RETURN(size, ReadVarint(bytes));
   }
   // Each needs at least a byte.
-  if (size > bytes->size()) return CutOff();
+  if (size > bytes->size()) return CutOffParquet();
   for (uint64_t i = 0; i < size; ++i) {
     RETURN_IF_ERROR(ReadValue(byte & 15, /*in_list=*/true, nested, bytes,
                               &value->list.emplace_back()));
@@ -69,7 +69,7 @@ absl::Status ReadList(int nested, absl::string_view* bytes, Thrift* value) {
 absl::Status ReadStruct(int nested, absl::string_view* bytes, Thrift* value) {
   int id = 0;
   for (;;) {
-    ASSIGN_OR_RETURN(const absl::string_view head, Take(1, bytes));
+    ASSIGN_OR_RETURN(const absl::string_view head, TakeBytes(1, bytes));
     const auto byte = static_cast<uint8_t>(head[0]);
     if (byte == kStop) return absl::OkStatus();
     if (byte >> 4 != 0) {
@@ -86,18 +86,18 @@ absl::Status ReadStruct(int nested, absl::string_view* bytes, Thrift* value) {
 
 absl::Status ReadValue(int type, bool in_list, int nested,
                        absl::string_view* bytes, Thrift* value) {
-  if (nested > kMostThriftNested) return Wrong("is nested too deep");
+  if (nested > kMostThriftNested) return BadParquet("is nested too deep");
   switch (type) {
     case kTrue:
     case kFalse: {
       value->number = type == kTrue ? 1 : 0;
       if (!in_list) return absl::OkStatus();
-      ASSIGN_OR_RETURN(const absl::string_view byte, Take(1, bytes));
+      ASSIGN_OR_RETURN(const absl::string_view byte, TakeBytes(1, bytes));
       value->number = byte[0] == 1 ? 1 : 0;
       return absl::OkStatus();
     }
     case kByte:
-      return Take(1, bytes).status();
+      return TakeBytes(1, bytes).status();
     case kShort:
     case kInt:
     case kLong: {
@@ -106,10 +106,10 @@ absl::Status ReadValue(int type, bool in_list, int nested,
       return absl::OkStatus();
     }
     case kDouble:
-      return Take(8, bytes).status();
+      return TakeBytes(8, bytes).status();
     case kBinary: {
       ASSIGN_OR_RETURN(const uint64_t size, ReadVarint(bytes));
-      ASSIGN_OR_RETURN(value->text, Take(size, bytes));
+      ASSIGN_OR_RETURN(value->text, TakeBytes(size, bytes));
       return absl::OkStatus();
     }
     case kList:
@@ -118,7 +118,7 @@ absl::Status ReadValue(int type, bool in_list, int nested,
     case kStruct:
       return ReadStruct(nested + 1, bytes, value);
     default:
-      return Wrong("its description is damaged");
+      return BadParquet("its description is damaged");
   }
 }
 
@@ -130,7 +130,7 @@ absl::Status ReadThrift(absl::string_view* bytes, Thrift* value) {
 
 absl::Status ReadHybrid(absl::string_view bytes, int width, int64_t count,
                         std::vector<uint32_t>* out) {
-  if (width > 32) return CutOff();
+  if (width > 32) return CutOffParquet();
   out->clear();
   const auto left = [&] { return count - static_cast<int64_t>(out->size()); };
   while (left() > 0) {
@@ -138,9 +138,9 @@ absl::Status ReadHybrid(absl::string_view bytes, int width, int64_t count,
     if (head & 1) {
       // Groups of eight. The last may have more than there are.
       const uint64_t groups = head >> 1;
-      if (groups > bytes.size() + 1 || groups == 0) return CutOff();
+      if (groups > bytes.size() + 1 || groups == 0) return CutOffParquet();
       ASSIGN_OR_RETURN(const absl::string_view packed,
-                       Take(groups * width, &bytes));
+                       TakeBytes(groups * width, &bytes));
       const int64_t values =
           std::min<int64_t>(left(), static_cast<int64_t>(groups) * 8);
       for (int64_t i = 0; i < values; ++i) {
@@ -153,10 +153,10 @@ absl::Status ReadHybrid(absl::string_view bytes, int width, int64_t count,
       }
     } else {
       ASSIGN_OR_RETURN(const absl::string_view value,
-                       Take((width + 7) / 8, &bytes));
+                       TakeBytes((width + 7) / 8, &bytes));
       const auto repeats = static_cast<int64_t>(
           std::min<uint64_t>(head >> 1, static_cast<uint64_t>(left())));
-      if (repeats == 0) return CutOff();
+      if (repeats == 0) return CutOffParquet();
       out->insert(out->end(), repeats,
                   static_cast<uint32_t>(LittleEndian(
                       value.data(), static_cast<int>(value.size()))));
@@ -171,7 +171,7 @@ absl::StatusOr<std::string> UnpackSnappy(absl::string_view packed,
   // Three bytes stand for 64 at most.
   if (stated != static_cast<uint64_t>(size) ||
       stated > 32 * packed.size() + 64) {
-    return CutOff();
+    return CutOffParquet();
   }
   std::string out;
   out.reserve(size);
@@ -182,16 +182,18 @@ absl::StatusOr<std::string> UnpackSnappy(absl::string_view packed,
       uint64_t length = tag >> 2;
       if (length >= 60) {
         ASSIGN_OR_RETURN(const absl::string_view more,
-                         Take(length - 59, &packed));
+                         TakeBytes(length - 59, &packed));
         length = LittleEndian(more.data(), static_cast<int>(more.size()));
       }
-      ASSIGN_OR_RETURN(const absl::string_view text, Take(length + 1, &packed));
-      if (out.size() + text.size() > stated) return CutOff();
+      ASSIGN_OR_RETURN(const absl::string_view text,
+                       TakeBytes(length + 1, &packed));
+      if (out.size() + text.size() > stated) return CutOffParquet();
       out.append(text.data(), text.size());
       continue;
     }
     const size_t more_bytes = (tag & 3) == 3 ? 4 : tag & 3;
-    ASSIGN_OR_RETURN(const absl::string_view more, Take(more_bytes, &packed));
+    ASSIGN_OR_RETURN(const absl::string_view more,
+                     TakeBytes(more_bytes, &packed));
     uint64_t back = LittleEndian(more.data(), static_cast<int>(more.size()));
     uint64_t length = (tag >> 2) + 1;
     if ((tag & 3) == 1) {
@@ -199,12 +201,12 @@ absl::StatusOr<std::string> UnpackSnappy(absl::string_view packed,
       length = (tag >> 2 & 7) + 4;
     }
     if (back == 0 || back > out.size() || out.size() + length > stated) {
-      return CutOff();
+      return CutOffParquet();
     }
     // May overlap: what was just written is copied again.
     for (uint64_t i = 0; i < length; ++i) out.push_back(out[out.size() - back]);
   }
-  if (out.size() != stated) return CutOff();
+  if (out.size() != stated) return CutOffParquet();
   return out;
 }
 

@@ -14,6 +14,32 @@
 
 namespace feedrate {
 
+// At both ends of a file.
+inline constexpr absl::string_view kParquetMagic = "PAR1";
+
+namespace parquet {
+
+// Values of the fields that Parquet calls Type, Encoding, CompressionCodec and
+// PageType.
+enum Type {
+  kBoolean = 0,
+  kInt32 = 1,
+  kInt64 = 2,
+  kFloat = 4,
+  kDouble64 = 5,
+  kByteArray = 6
+};
+enum Encoding {
+  kPlain = 0,
+  kPlainDictionary = 2,
+  kRle = 3,
+  kRleDictionary = 8
+};
+enum Codec { kUncompressed = 0, kSnappy = 1 };
+enum PageType { kDataPage = 0, kDictionaryPage = 2, kDataPage2 = 3 };
+
+}  // namespace parquet
+
 // Parquet itself nests five structures.
 inline constexpr int kMostThriftNested = 24;
 
@@ -42,12 +68,13 @@ struct Thrift {
 absl::Status ReadThrift(absl::string_view* bytes, Thrift* value);
 
 // Errors of what is read from Parquet files: all are InvalidArgument.
-absl::Status Wrong(absl::string_view what);
-absl::Status CutOff();
+absl::Status BadParquet(absl::string_view what);
+absl::Status CutOffParquet();
 
 // These remove what they read from the beginning of `bytes`.
 absl::StatusOr<uint64_t> ReadVarint(absl::string_view* bytes);
-absl::StatusOr<absl::string_view> Take(uint64_t size, absl::string_view* bytes);
+absl::StatusOr<absl::string_view> TakeBytes(uint64_t size,
+                                            absl::string_view* bytes);
 
 // The content of a block that Snappy compressed. InvalidArgument if it is
 // damaged or has not `size` bytes.
