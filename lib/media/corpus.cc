@@ -34,7 +34,7 @@ absl::Status Fault(int fd, absl::string_view what) {
 absl::Status CheckSeals(int fd) {
   constexpr int kNeeded = F_SEAL_WRITE | F_SEAL_SHRINK;
   const int seals = fcntl(fd, F_GET_SEALS);
-  if (seals < 0) return Fault(fd, "is no memory file that can be sealed");
+  if (seals < 0) return Fault(fd, "is not a memory file that can be sealed");
   if ((seals & kNeeded) != kNeeded) {
     return Fault(fd, "is not sealed against changes");
   }
@@ -143,7 +143,7 @@ const char* FindItemFault(const CorpusItem& item, const CorpusHeader& header,
 
 const char* FindHeaderFault(const CorpusHeader& header, uint64_t size) {
   if (std::memcmp(header.magic, kCorpusMagic, sizeof(kCorpusMagic)) != 0) {
-    return "is no corpus: it does not begin with FRCORPUS";
+    return "is not a corpus: it does not begin with FRCORPUS";
   }
   if (header.version != kCorpusVersion) {
     return "is of another version than 1; use programs of one build";

@@ -136,7 +136,7 @@ class HashedFileInput : public FileInput {
 
 // What a client program writes. Fails when it brings less than a kilobyte per
 // second for as long as the source's limit; only waiting counts, so a slow disk
-// is no fault of the server.
+// does not count against the server.
 class ClientInput : public StreamInput {
  public:
   ClientInput(int fd, std::string name, int timeout_s)

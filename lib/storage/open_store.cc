@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<Dialect>> NewDialect(
   if (scheme == "http" || scheme == "https") return NewWebDialect(url);
   return absl::InvalidArgumentError(absl::StrCat(
       scheme,
-      ":// is no source; use s3://, gs://, https://, http://, file:// "
+      ":// is not a source; use s3://, gs://, https://, http://, file:// "
       "or a folder"));
 }
 

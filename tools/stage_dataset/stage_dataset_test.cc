@@ -247,7 +247,7 @@ TEST_F(StageDatasetTest, NamesFormatsThatItDoesNotRead) {
     EXPECT_NE(run.err.find("this is " + name), std::string::npos) << run.err;
   }
   WriteFile(tar_, Builder().File("]", "1").Finish());
-  EXPECT_EQ(Stage().exit_code, 0) << "a file of this name is no format";
+  EXPECT_EQ(Stage().exit_code, 0) << "a file of this name is not a format";
 }
 
 TEST_F(StageDatasetTest, StopsABombAtMaxBytes) {

@@ -153,7 +153,7 @@ printf 'feedrate_checkpoint 1\nmeta model byte_lm_tiny\nmeta step 3\ndata\n' \
 mkdir -p "$TEST_TMPDIR/images"
 refuses "--dataset: $TEST_TMPDIR/none: no such folder" \
   --scope=e2e --dataset="$TEST_TMPDIR/none"
-refuses "$TEST_TMPDIR/none: is no folder" \
+refuses "$TEST_TMPDIR/none: is not a folder" \
   --scope=e2e --dataset="file://$TEST_TMPDIR/none"
 refuses "--loader=torchvision: reads a folder of files, and file://$TEST_TMPDIR/far is a store; copy it with stage_dataset, or use --loader=native" \
   --scope=e2e --dataset="file://$TEST_TMPDIR/far" --loader=torchvision

@@ -460,7 +460,7 @@ TEST(JpegHuffmanTest, ImpossibleCodesAreRefused) {
   JpegHuffmanTable table;
   uint8_t counts[17] = {0, 3};  // Three codes of one bit.
   EXPECT_FALSE(table.Prepare({counts, kDcSymbols}, true));
-  counts[1] = 2;  // All ones is no code.
+  counts[1] = 2;  // A code of only ones is not allowed.
   EXPECT_FALSE(table.Prepare({counts, kDcSymbols}, true));
   counts[1] = 1;
   EXPECT_TRUE(table.Prepare({counts, kDcSymbols}, true));

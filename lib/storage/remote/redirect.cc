@@ -27,7 +27,7 @@ struct Host {
 Host HostOf(const Url& url) {
   const std::string host = absl::AsciiStrToLower(url.host);
   const size_t colon = host.rfind(':');
-  // The colons of [::1] are no port.
+  // The colons of [::1] do not begin a port.
   if (colon == std::string::npos || host.find(']', colon) != host.npos) {
     return {host, url.scheme == "https" ? "443" : "80"};
   }
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<std::string>> ParseRedirectHosts(
     if (host.find_first_not_of(kHostCharacters) == host.npos) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "--redirect_hosts: \"", absl::CEscape(host),
-        "\" is no host; write it like 10.0.0.7:8081 or *.store.example"));
+        "\" is not a host; write it like 10.0.0.7:8081 or *.store.example"));
   }
   return hosts;
 }
