@@ -76,7 +76,7 @@ absl::Status ReadObjects(const std::vector<ObjectInfo>& objects, size_t begin,
     request.name = object.name;
     request.version = object.version;
     request.checksum = object.checksum;
-    request.bytes = object.bytes;
+    request.bytes = request.object_bytes = object.bytes;
     request.out = content.data();
   }
   return ReadMany(requests, store);
@@ -170,7 +170,7 @@ absl::Status CheckName(const std::string& name) {
   if (inside) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("\"", name,
-                   "\" is no name below the folder; leave out \"..\" and a "
+                   "\" is not a name below the folder; leave out \"..\" and a "
                    "leading slash"));
 }
 
@@ -246,7 +246,7 @@ class FileStore final : public ObjectStore {
     struct stat info;
     if (stat(path.c_str(), &info) != 0) return CannotRead(path, errno);
     if (!S_ISREG(info.st_mode)) {
-      return absl::NotFoundError(absl::StrCat(path, ": is no file"));
+      return absl::NotFoundError(absl::StrCat(path, ": is not a file"));
     }
     return ObjectInfo{name, info.st_size, VersionOf(info), ""};
   }
@@ -283,7 +283,7 @@ class FileStore final : public ObjectStore {
       return CannotRead(path, errno);
     }
     if (!S_ISREG(info.st_mode)) {
-      return absl::NotFoundError(absl::StrCat(path, ": is no file"));
+      return absl::NotFoundError(absl::StrCat(path, ": is not a file"));
     }
     if (!request.version.empty() && VersionOf(info) != request.version) {
       return absl::FailedPreconditionError(
@@ -306,7 +306,7 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> OpenFileStore(
   std::string clean = folder;
   while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
   if (!IsFolder(clean)) {
-    return absl::NotFoundError(absl::StrCat(folder, ": is no folder"));
+    return absl::NotFoundError(absl::StrCat(folder, ": is not a folder"));
   }
   std::string url = absl::StrCat("file://", clean);
   return std::make_unique<FileStore>(std::move(clean), std::move(url));

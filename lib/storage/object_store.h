@@ -43,9 +43,13 @@ struct ReadRequest {
   int64_t offset = 0;
   int64_t bytes = 0;  // The read fails if there are fewer.
   char* out = nullptr;
-  // If set, the request is for the whole object, which must have this checksum
-  // (in the form of ObjectInfo::checksum). A mismatch is retried.
+  // If set, the bytes must have this checksum (in the form of
+  // ObjectInfo::checksum). A mismatch is retried.
   std::string checksum;
+  // The size of the whole object as it was listed, if known. Reading an object
+  // that has another one fails like another version: the only sign of a change
+  // where a server names no versions.
+  int64_t object_bytes = -1;
 };
 
 struct TransferCounts {

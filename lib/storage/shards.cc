@@ -75,7 +75,7 @@ std::string PrintShardIndex(const ShardIndex& index) {
 
 absl::StatusOr<ShardIndex> ParseShardIndex(absl::string_view text) {
   if (!absl::StartsWith(text, absl::StrCat(kHead, "\t"))) {
-    return absl::InvalidArgumentError("is no index of a shard");
+    return absl::InvalidArgumentError("is not the index of a shard");
   }
   const size_t foot = text.rfind(kFoot);
   uint32_t crc32c = 0;
@@ -116,6 +116,7 @@ absl::StatusOr<std::string> ReadPart(const ObjectInfo& object, int64_t offset,
   request.version = object.version;
   request.offset = offset;
   request.bytes = bytes;
+  request.object_bytes = object.bytes;
   request.out = part.data();
   RETURN_IF_ERROR(store->Read(request));
   return part;
@@ -231,6 +232,8 @@ absl::StatusOr<std::string> MemberName(const std::string& object) {
   }
   for (const absl::string_view part : absl::StrSplit(object, '/')) {
     if (part == "..") return BadName(object, "has \"..\"");
+    // Programs that unpack "a//b.jpg" would replace "a/b.jpg" by it.
+    if (part.empty()) return BadName(object, "has \"//\"");
   }
   if (object.size() > kLongestName) return BadName(object, "is too long");
   const size_t slash = object.rfind('/');

@@ -156,6 +156,7 @@ TEST_F(MakeShardsTest, NamesAreThoseOfSamples) {
 
 TEST_F(MakeShardsTest, RefusesWhatCannotBeAMember) {
   EXPECT_FALSE(MemberName("a/../b.jpg").ok());
+  EXPECT_FALSE(MemberName("a//b.jpg").ok());
   EXPECT_FALSE(MemberName("a\nb.jpg").ok());
   EXPECT_FALSE(MemberName("a/noending").ok());
   EXPECT_FALSE(MemberName("a.b/noending").ok());

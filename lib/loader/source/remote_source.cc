@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -92,7 +93,10 @@ void RemoteSource::StartRead(int64_t first, int64_t last, char* out,
   ReadRequest request;
   request.name = object.name;
   request.version = object.version;
-  if (item.is_whole) request.checksum = object.checksum;
+  if (item.is_whole) {
+    request.checksum = object.checksum;
+    request.object_bytes = item.bytes;
+  }
   request.offset = item.offset;
   request.bytes = Span(first, last);
   request.out = out;
@@ -301,11 +305,23 @@ class ShardLister {
                          MembersByIndex(shards_[i], indexes[index->second],
                                         texts[index->second - first]));
       } else {
+        RETURN_IF_ERROR(CheckHasVersion(shards_[i]));
         ASSIGN_OR_RETURN(members, MembersByHeaders(shards_[i], store_));
       }
       RETURN_IF_ERROR(AddSamples(shards_[i], members));
     }
     return absl::OkStatus();
+  }
+
+  // Its samples are read one by one, so something must show that they are all
+  // of the version whose headers were read: the sums of an index, or this.
+  absl::Status CheckHasVersion(const ObjectInfo& shard) const {
+    if (!shard.version.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        store_->url(), ": ", shard.name,
+        ": the server names no version of it, so samples of two versions could "
+        "be mixed; add an index with pipeline --make_shards, or read it from a "
+        "server with strong ETags"));
   }
 
   // The first image or array of each sample, as in ShardSource.
@@ -321,6 +337,10 @@ class ShardLister {
         label.version = shard.version;
         label.offset = member.offset;
         label.bytes = std::min<int64_t>(kLabelBytes, member.bytes);
+        label.checksum =
+            member.crc32c.has_value() && label.bytes == member.bytes
+                ? absl::StrFormat("crc32c:%08x", *member.crc32c)
+                : "";
         if (key == last_key) label_of_.back() = label;
         label_key = std::move(key);
         continue;

@@ -85,6 +85,7 @@ class StoreData final : public RemoteData {
     request.version = item.part->version;
     request.offset = item.part->offset;
     request.bytes = item.bytes;
+    if (item.part->member.empty()) request.object_bytes = item.bytes;
     request.out = bytes.data();
     RETURN_IF_ERROR(store_.store->Read(request));
     return bytes;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -164,7 +165,7 @@ absl::Status CheckOurs(const std::string& path, const struct stat& info) {
     return status;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": is no plain file; remove it"));
+      absl::StrCat(path, ": is not a plain file; remove it"));
 }
 
 struct Blob {
@@ -350,8 +351,9 @@ absl::Status CacheDir::MakeLayout() const {
           name == "bytes" || absl::StartsWith(name, kTag)) {
         continue;
       }
-      return absl::InvalidArgumentError(absl::StrCat(
-          folder, ": holds ", name, " and is no cache; name an empty folder"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder, ": holds ", name,
+                       " and is not a cache; name an empty folder"));
     }
   }
   for (const char* part : {"blobs", "names", "tmp"}) {
@@ -486,22 +488,33 @@ absl::StatusOr<std::unique_ptr<CacheDir::Writer>> CacheDir::StartWriting(
 }
 
 CacheDir::Writer::~Writer() {
+  if (mapped_ != nullptr) munmap(mapped_, bytes_);
   if (fd_.valid()) unlink(temporary_.c_str());
 }
 
-absl::Status CacheDir::Writer::Append(absl::string_view bytes) {
-  sha256_.Update(bytes.data(), bytes.size());
-  crc32c_ = Crc32c(bytes, crc32c_);
-  bytes_ += static_cast<int64_t>(bytes.size());
-  if (WriteAll(fd_.get(), bytes, temporary_).ok()) return absl::OkStatus();
-  return cache_->Failed("write an entry", std::strerror(errno));
+absl::StatusOr<char*> CacheDir::Writer::Map(int64_t bytes) {
+  // Without space on the disk, writing to the memory would end the program.
+  int error = posix_fallocate(fd_.get(), 0, bytes);
+  if (error == EINTR) error = posix_fallocate(fd_.get(), 0, bytes);
+  if (error != 0) return cache_->Failed("write an entry", std::strerror(error));
+  void* const mapped =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  if (mapped == MAP_FAILED) {
+    return cache_->Failed("write an entry", std::strerror(errno));
+  }
+  mapped_ = static_cast<char*>(mapped);
+  bytes_ = bytes;
+  return mapped_;
 }
 
 absl::Status CacheDir::Writer::Commit(const std::string& key) {
-  char hex[Sha256::kHexSize + 1];
-  sha256_.FinishHex(hex);
-  const std::string blob =
-      absl::StrFormat("%s-%08x", std::string(hex), crc32c_);
+  return Keep(key, {mapped_, static_cast<size_t>(bytes_)});
+}
+
+absl::Status CacheDir::Writer::Keep(const std::string& key,
+                                    absl::string_view bytes) {
+  const std::string blob = absl::StrFormat(
+      "%s-%08x", Sha256Hex(bytes.data(), bytes.size()), Crc32c(bytes));
   // Replaces an equal blob, if there is one: if that was bad, it is good now.
   const int error = RenameInto(temporary_, cache_->BlobPath(blob));
   if (error != 0) return cache_->Failed("keep an entry", std::strerror(error));
@@ -530,8 +543,10 @@ absl::Status CacheDir::PutName(const std::string& hash,
 absl::Status CacheDir::Insert(const std::string& key, absl::string_view bytes) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Writer> writer,
                    StartWriting(static_cast<int64_t>(bytes.size())));
-  RETURN_IF_ERROR(writer->Append(bytes));
-  return writer->Commit(key);
+  if (!WriteAll(writer->fd_.get(), bytes, writer->temporary_).ok()) {
+    return Failed("write an entry", std::strerror(errno));
+  }
+  return writer->Keep(key, bytes);
 }
 
 absl::StatusOr<std::string> CacheDir::MakeOwnFolder() {

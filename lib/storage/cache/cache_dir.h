@@ -153,20 +153,22 @@ class CacheDir {
   class Writer {
    public:
     ~Writer();
-    absl::Status Append(absl::string_view bytes);
-    // Call once, after the last Append. Without it, nothing is stored.
+    // Memory of the entry's file, whose space on the disk is reserved. Call
+    // once, and fill it before Commit. REQUIRES: bytes > 0.
+    absl::StatusOr<char*> Map(int64_t bytes);
+    // Call once. Without it, nothing is stored.
     absl::Status Commit(const std::string& key);
 
    private:
     friend class CacheDir;
     Writer(CacheDir* cache, std::string temporary, UniqueFd fd)
         : cache_(cache), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
+    absl::Status Keep(const std::string& key, absl::string_view bytes);
 
     CacheDir* const cache_;
     const std::string temporary_;
     UniqueFd fd_;
-    Sha256 sha256_;
-    uint32_t crc32c_ = 0;
+    char* mapped_ = nullptr;
     int64_t bytes_ = 0;
   };
   // Frees space for `bytes` first.

@@ -207,8 +207,7 @@ void CachedStore::Finish(Fetch* fetch) {
 
 namespace {
 
-// Objects up to this total size are read at once; larger objects are read in
-// pieces of this size.
+// Objects up to this total size are read at once.
 constexpr int64_t kAtOnce = int64_t{128} << 20;
 // The longest part of a path on every common file system.
 constexpr size_t kLongestName = 255;
@@ -280,18 +279,14 @@ absl::Status FetchLarge(const ObjectInfo& object, CachedStore* store) {
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<CacheDir::Writer> writer,
                    store->cache().StartWriting(object.bytes));
-  std::string piece;
-  for (int64_t at = 0; at < object.bytes; at += kAtOnce) {
-    piece.resize(std::min(kAtOnce, object.bytes - at));
-    ReadRequest request;
-    request.name = object.name;
-    request.version = object.version;
-    request.offset = at;
-    request.bytes = static_cast<int64_t>(piece.size());
-    request.out = piece.data();
-    RETURN_IF_ERROR(store->behind().Read(request));
-    RETURN_IF_ERROR(writer->Append(piece));
-  }
+  // As one read, which keeps to one version and compares checksums.
+  ReadRequest request;
+  request.name = object.name;
+  request.version = object.version;
+  request.checksum = object.checksum;
+  request.bytes = request.object_bytes = object.bytes;
+  ASSIGN_OR_RETURN(request.out, writer->Map(object.bytes));
+  RETURN_IF_ERROR(store->behind().Read(request));
   return writer->Commit(store->WholeKey(object));
 }
 

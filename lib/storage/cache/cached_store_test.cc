@@ -9,13 +9,16 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
+#include "lib/storage/checksum.h"
 
 namespace feedrate {
 namespace {
@@ -238,7 +241,7 @@ TEST_F(CacheDirTest, WhatADeadProcessWroteIsSweptOut) {
   if (child == 0) {
     auto cache = CacheDir::Open(options_);
     auto writer = (*cache)->StartWriting(100);
-    (*writer)->Append("half").IgnoreError();
+    (*writer)->Map(100).IgnoreError();
     (void)(*cache)->MakeOwnFolder();
     _exit(0);  // Like a kill: no destructor runs.
   }
@@ -248,7 +251,9 @@ TEST_F(CacheDirTest, WhatADeadProcessWroteIsSweptOut) {
   // A living process's files stay.
   auto writer = cache_->StartWriting(5);
   ASSERT_TRUE(writer.ok());
-  ASSERT_TRUE((*writer)->Append("whole").ok());
+  const auto mapped = (*writer)->Map(5);
+  ASSERT_TRUE(mapped.ok()) << mapped.status();
+  std::memcpy(*mapped, "whole", 5);
   ASSERT_TRUE(CacheDir::Open(options_).ok());
   EXPECT_THAT(Files("tmp"), SizeIs(2)) << "the owner's mark and its file";
   ASSERT_TRUE((*writer)->Commit("a").ok());
@@ -490,6 +495,30 @@ TEST_F(CachedStoreTest, BringsASetHome) {
                               .status()
                               .message()),
               HasSubstr("--cache_bytes"));
+}
+
+// In pieces, it could be of two versions, and nobody could compare its
+// checksum.
+TEST_F(CachedStoreTest, ALargeObjectIsOneRead) {
+  const int64_t bytes = (int64_t{128} << 20) + 5;
+  std::ofstream(Path("far/big.jpg")) << "begin";
+  std::filesystem::resize_file(Path("far/big.jpg"), bytes);
+  ObjectInfo big = *store_->Stat("big.jpg");
+  const std::string sum =
+      absl::StrFormat("crc32c:%08x", Crc32c(*ReadFile(Path("far/big.jpg"))));
+  const auto bring = [&] {
+    return CacheAsFiles({big}, LocalNames::kOwn, store_.get(), nullptr);
+  };
+  big.checksum = "crc32c:00000000";
+  EXPECT_EQ(bring().status().code(), absl::StatusCode::kDataLoss);
+  big.checksum = sum;
+  const int64_t before = FarReads();
+  const auto set = bring();
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(FarReads(), before + 1);
+  EXPECT_EQ(*ReadFile(set->paths[0]), *ReadFile(Path("far/big.jpg")));
+  ASSERT_TRUE(bring().ok());
+  EXPECT_EQ(FarReads(), before + 1) << "it is there";
 }
 
 TEST_F(CachedStoreTest, ANameThatIsNoneForAFileIsRefused) {

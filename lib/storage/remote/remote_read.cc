@@ -83,7 +83,8 @@ RemoteRead::RemoteRead(ReadContext* context, const ReadRequest& request,
     : context_(context),
       request_(request),
       done_(std::move(done)),
-      version_(request.version) {}
+      version_(request.version),
+      total_(request.object_bytes) {}
 
 void RemoteRead::Start() {
   ++wholes_;
@@ -189,7 +190,7 @@ void RemoteRead::AskForPartSums(std::shared_ptr<std::vector<PartSum>> sums,
     // Many stores cannot tell, or do not tell everybody.
     if (!status.ok()) sums->clear();
     self->part_sums_ = sums;
-    self->context_->part_sums[{self->request_.name, self->version_}] = sums;
+    self->context_->KeepPartSums(self->request_.name, self->version_, sums);
     self->VerifyOrFinish();
   };
   context_->client->Start(NewTextExchange(std::move(query)));
@@ -380,6 +381,18 @@ std::unique_ptr<HttpExchange> NewRangeExchange(std::shared_ptr<RemoteRead> read,
 }
 
 }  // namespace
+
+void ReadContext::KeepPartSums(
+    const std::string& name, const std::string& version,
+    std::shared_ptr<const std::vector<PartSum>> sums) {
+  const int64_t held = 1 + static_cast<int64_t>(sums->size());
+  if (part_sums_held + held > kMostPartSums) {
+    part_sums.clear();
+    part_sums_held = 0;
+  }
+  part_sums_held += held;
+  part_sums[{name, version}] = std::move(sums);
+}
 
 void StartRemoteRead(ReadContext* context, const ReadRequest& request,
                      std::function<void(absl::Status)> done) {

@@ -32,10 +32,17 @@ struct ReadContext {
   std::atomic<bool> in_one{false};
   std::atomic<int64_t> bytes{0};
   std::atomic<int64_t> checksum_faults{0};
-  // By name and version. Used by the client's thread only.
+
+  // The sums of the parts of objects, by name and version. Above a number of
+  // sums (some 20 MB) all are forgotten, and asked for again where they are
+  // needed. Used by the client's thread only.
+  static constexpr int64_t kMostPartSums = 200000;
+  void KeepPartSums(const std::string& name, const std::string& version,
+                    std::shared_ptr<const std::vector<PartSum>> sums);
   std::map<std::pair<std::string, std::string>,
            std::shared_ptr<const std::vector<PartSum>>>
       part_sums;
+  int64_t part_sums_held = 0;
 };
 
 // Reads, and calls `done` from the client's thread or the checker. The context

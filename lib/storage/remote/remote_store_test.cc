@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/storage/http/tiny_server.h"
+#include "lib/storage/remote/remote_read.h"
 #include "lib/storage/remote/s3_dialect.h"
 
 namespace feedrate {
@@ -253,6 +254,28 @@ TEST_F(RemoteStoreTest, WithoutVersionsAnObjectIsOneResponse) {
   EXPECT_EQ(ReadAll(store.get(), "v1").code(),
             absl::StatusCode::kFailedPrecondition)
       << "it was named before";
+  // An object of another size is another one, even if it has what was asked
+  // for.
+  ReadRequest request;
+  request.name = "x";
+  request.bytes = request.object_bytes = 999;
+  request.out = &read_[0];
+  EXPECT_EQ(store->Read(request).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// A store may have millions of objects in parts.
+TEST(ReadContextTest, HoldsALimitedNumberOfSums) {
+  ReadContext context;
+  for (int i = 0; i < 100; ++i) {
+    context.KeepPartSums(absl::StrCat(i), "v",
+                         std::make_shared<std::vector<PartSum>>(10000));
+  }
+  int64_t held = 0;
+  for (const auto& [key, sums] : context.part_sums) {
+    held += static_cast<int64_t>(sums->size());
+  }
+  EXPECT_LE(held, ReadContext::kMostPartSums);
+  EXPECT_EQ(context.part_sums.count({"99", "v"}), 1);
 }
 
 TEST_F(RemoteStoreTest, ListsAllPagesInOrder) {
