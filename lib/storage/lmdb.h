@@ -27,8 +27,8 @@ struct LmdbEntry {
 
 // All entries, in the order of the keys, as views of `bytes`. Looks at pages of
 // the tree only, not at those of long values. InvalidArgument says that the
-// bytes are no LMDB, what is damaged, or what is not supported: named databases
-// and keys with several values.
+// bytes are not LMDB, what is damaged, or what is not supported: named
+// databases and keys with several values.
 absl::StatusOr<std::vector<LmdbEntry>> ReadLmdb(absl::string_view bytes);
 
 // Writes such a file from front to back. Only the keys of the first entries of

@@ -25,8 +25,8 @@ struct ObjectInfo {
   std::string name;  // Relative to the store's URL; no leading slash.
   int64_t bytes = 0;
   std::string version;  // ETag or generation; changes when the object does.
-  std::string
-      checksum;  // The whole object's: "md5:HEX", "crc32c:HEX" or empty.
+  // The whole object's: "md5:HEX", "crc32c:HEX" or empty.
+  std::string checksum;
 };
 
 // What it takes in a list of objects, besides its name.

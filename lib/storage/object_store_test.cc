@@ -308,7 +308,8 @@ TEST_F(FileStoreTest, StaysInItsFolder) {
   EXPECT_EQ(Read(Range("gone", 0, 1)).status().code(),
             absl::StatusCode::kNotFound);
   const auto none = OpenFileStore(folder_ + "/none");
-  EXPECT_THAT(std::string(none.status().message()), HasSubstr("no folder"));
+  EXPECT_THAT(std::string(none.status().message()),
+              HasSubstr("is not a folder"));
 }
 
 }  // namespace

@@ -221,7 +221,7 @@ class RemoteTest(unittest.TestCase):
         config = f"--config={CONFIG}"
         for flags, text in (
             ((config, f"--dataset=file://{empty}"), "there is nothing"),
-            ((config, f"--dataset=file://{empty}/none"), "no folder"),
+            ((config, f"--dataset=file://{empty}/none"), "is not a folder"),
             (
                 (config, f"--dataset=file://{self.images}", "--num_items=31"),
                 "has 30 usable objects, not 31",

@@ -22,7 +22,8 @@ struct VideoPlace {
 // Matroska and WebM.
 absl::Status CheckNotCut(const VideoPlace& place);
 
-// The number of frames in the chunks and blocks of an AVI or Matroska file:
+// The number of frames in the chunks and blocks of an AVI or Matroska file, or
+// in the index of an AVI file if it has more:
 // those of stream number `stream` (AVI), or of the track whose first block is
 // at byte `first` (Matroska). InvalidArgument, with the place, if the structure
 // of the file is broken, or a checksum in it is wrong. Reads the file to its

@@ -232,12 +232,16 @@ absl::StatusOr<bool> PacketList::ReadNext(AVPacket* packet) {
 absl::Status PacketList::LookAtMpeg4(const AVPacket& packet) {
   const bool is_dummy = packet.size <= kDummyBytes;
   has_dummies_ |= is_dummy;
-  const uint8_t* const vop = FindVop(packet.data, packet.data + packet.size);
-  if (vop == nullptr && !is_dummy) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("is damaged: packet ", size(), " has no frame"));
+  const uint8_t* const begin = packet.data;
+  const uint8_t* const end = begin + packet.size;
+  const uint8_t* const vop = FindVop(begin, end);
+  // Everything begins with a start code: two zeros or more, and a one.
+  const auto one = std::find_if(begin, end, [](uint8_t c) { return c != 0; });
+  if (!is_dummy && (vop == nullptr || *one != 1 || one - begin < 2)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "is damaged: packet ", size(), " does not begin with a frame"));
   }
-  // A dummy might stand for one.
+  // A dummy might stand for a B-frame.
   plain_mpeg4_ &= !is_dummy && !IsBVop(vop);
   return absl::OkStatus();
 }

@@ -25,8 +25,7 @@ inline constexpr size_t kShownBytes = 100;
 
 // Checks the name of an object. Spaces, Unicode and punctuation are allowed.
 // InvalidArgument, with the name, if it is empty, begins with a slash, has a
-// part
-// "." or ".." (a server or a folder may resolve those, which gives another
+// part "." or ".." (a server or a folder may resolve those, which gives another
 // object), a control character, or more than the 1024 bytes that S3 and GCS
 // allow.
 absl::Status CheckObjectName(absl::string_view name);

@@ -22,8 +22,8 @@ namespace feedrate {
 struct ReadContext {
   Dialect* dialect = nullptr;
   HttpClient* client = nullptr;
-  WorkThread* checker =
-      nullptr;  // For checksums too slow for the client's thread.
+  // For checksums too slow for the client's thread.
+  WorkThread* checker = nullptr;
   int64_t range_bytes = 0;
   // Attempts for an object whose checksum is wrong: half as many retries as for
   // a request, because each one reads the whole object.

@@ -244,8 +244,8 @@ class RemoteStore : public ObjectStore {
   const std::unique_ptr<Dialect> dialect_;
   ReadContext context_;
   WorkThread checker_;
-  HttpClient
-      client_;  // Last, because what it still runs uses all of the above.
+  // Last, because what it still runs uses all of the above.
+  HttpClient client_;
 };
 
 }  // namespace
