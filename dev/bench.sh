@@ -50,7 +50,7 @@ python_of() { echo "$(dev/python_env.sh "$1")/bin/python"; }
 
 case "$what" in
   loaders)
-    build //tools/pipeline //tools/aggregate //lib/loader/worker:worker_native
+    build //tools/pipeline //tools/aggregate //lib/adapters/native:worker_native
     for scope in decode_dataloader_augment memory_dataloader_augment; do
       tool pipeline --config=configs/loaders.textproto --skip_missing \
         --num_runs="$runs" --scope="$scope" \
@@ -58,7 +58,7 @@ case "$what" in
     done
     ;;
   module)
-    build //tools/pipeline //tools/aggregate //lib/loader/worker:worker_native
+    build //tools/pipeline //tools/aggregate //lib/adapters/native:worker_native
     PYTHONPATH="python:examples" tool pipeline \
       --subject=image_loaders:feedrate_subject --num_runs="$runs" \
       --sweep=persistent_workers=true "$@" | speed_ups native library
@@ -76,7 +76,7 @@ case "$what" in
     done
     ;;
   mixture)
-    build //tools/mixture //tools/aggregate //lib/loader/worker:worker_native
+    build //tools/mixture //tools/aggregate //lib/adapters/native:worker_native
     data=()
     if [[ -d "${1:-}" ]]; then data=("--dataset=$1") && shift; fi
     tool mixture --config=configs/mixture/bench.textproto "${data[@]}" \
@@ -89,7 +89,7 @@ case "$what" in
     done
     ;;
   remote)
-    build //tools/pipeline //tools/aggregate //lib/loader/worker:worker_native
+    build //tools/pipeline //tools/aggregate //lib/adapters/native:worker_native
     rows() {
       tool pipeline --config=configs/native/rgb_pipeline_cpu.textproto \
         --num_items=256 --batch_size=32 --num_runs="$runs" \

@@ -76,18 +76,16 @@ worker_labels() {
     name="$(basename "$folder")"
     if [[ "$name" =~ ^(faulty|torch|python|worker)$ ]]; then continue; fi
     if [[ "$name" == ffmpeg && " $* " != *" video "* ]]; then continue; fi
+    if [[ "$name" == native && ! " $* " =~ \ (pipeline|mixture)\  ]]; then
+      continue
+    fi
+    if [[ "$name" == cuda && ! " $* " =~ \ (micro|pipeline)\  ]]; then continue; fi
+    if [[ "$name" == nvdec && " $* " != *" video "* ]]; then continue; fi
+    if [[ "$name" =~ ^(cuda|nvdec)$ && -z "${CUDA:-}" ]]; then continue; fi
     if grep -q "name = \"worker_$name\"" "${folder}BUILD"; then
       echo "//lib/adapters/$name:worker_$name"
     fi
   done
-  if [[ " $* " == *" pipeline "* || " $* " == *" mixture "* ]]; then
-    echo //lib/loader/worker:worker_native
-  fi
-  if [[ -z "${CUDA:-}" ]]; then return; fi
-  if [[ " $* " == *" micro "* || " $* " == *" pipeline "* ]]; then
-    echo //lib/loader/cuda:worker_cuda
-  fi
-  if [[ " $* " == *" video "* ]]; then echo //lib/loader/nvdec:worker_nvdec; fi
 }
 
 # add_workers BUNDLE FOLDER LABEL...: copies workers into a folder of libexec/.

@@ -107,6 +107,9 @@ def edge_error(target, used, layers, allowed):
             areas = layers["heavy"]["areas"]
             if name not in areas:
                 return f"only {', '.join(areas)} may use this library"
+    if kind == "examples" and used_kind == "lib" and not target.is_test:
+        if used_name != "loader":
+            return "a program of others comes in by lib/loader"
     if kind == "tools" and used_kind == "tools":
         if used_name != name and not target.is_test:
             return "a program uses libraries, not another program"
@@ -195,7 +198,7 @@ def design_page(page, layers):
 
 
 def query():
-    present = [d for d in ("lib", "tools") if (ROOT / d).is_dir()]
+    present = [d for d in ("lib", "tools", "examples") if (ROOT / d).is_dir()]
     return subprocess.run(
         ["bazel", "query", "--noshow_progress", "--output=xml"]
         + ["--noimplicit_deps", " + ".join(f"//{d}/..." for d in present)],

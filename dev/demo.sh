@@ -26,7 +26,7 @@ folder=feedrate_demo
 build() {
   local envs targets=(//tools/aggregate //tools/collect_env //tools/micro
     //tools/pipeline //tools/plan //tools/report
-    //lib/adapters/opencv:worker_opencv //lib/loader/worker:worker_native)
+    //lib/adapters/opencv:worker_opencv //lib/adapters/native:worker_native)
   if grep -q '"torch"' "$config"; then
     dev/setup.sh build dev
     dev/torch.sh >/dev/null

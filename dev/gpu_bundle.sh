@@ -38,8 +38,9 @@ tests=(//lib/ops/cuda/kernels:fused_test //lib/adapters/cuda:cuda_adapter_test
   //lib/adapters/worker/testing:list_entries //lib/model/fused:fused_check
   //lib/model/fused:kernels_check)
 # What gpu_check.sh checks and times the loaders with.
-loader=(//lib/loader/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
-  //lib/media:write_synthetic //lib/loader/nvdec:nvdec_check)
+loader=(//lib/adapters/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
+  //lib/adapters/cuda:cuda_loader_test //lib/media:write_synthetic
+  //lib/adapters/nvdec:nvdec_check)
 # feedrate.Loader for batches on the GPU.
 module=//lib/loader/python:feedrate_loader
 

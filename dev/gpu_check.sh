@@ -229,6 +229,7 @@ oom() {
 loader_test() {
   title "loaders: batches checked against the CPU's"
   check loader_test timeout 30 bin/gpu_loader_test
+  check cuda_loader_test timeout 30 bin/cuda_loader_test
 }
 
 # feedrate.Loader in Python against the CPU's, and copies from pinned memory;

@@ -10,7 +10,7 @@ source "$REPO_ROOT/tools/testing/checks.sh"
 cd "$REPO_ROOT"
 
 dev/bazel.sh build --noshow_progress //tools/plan //tools/micro //tools/mixture \
-  //lib/loader/worker:worker_native
+  //lib/adapters/native:worker_native
 
 expect_eq list "$(./feedrate list)" \
   "$(find tools -name main.cc | cut -d/ -f2 | LC_ALL=C sort)"

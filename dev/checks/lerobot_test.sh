@@ -39,10 +39,10 @@ npp="$(packages "$env")/nvidia/cu13/lib"
 
 bench=""
 if [[ "${1:-}" == --bench ]]; then bench=--bench; fi
-"$REPO_ROOT/dev/bazel.sh" build //lib/loader/mixture:dump_samples \
-  ${bench:+//tools/mixture //lib/loader/worker:worker_native}
+"$REPO_ROOT/dev/bazel.sh" build //lib/adapters/native:dump_samples \
+  ${bench:+//tools/mixture //lib/adapters/native:worker_native}
 export MIXTURE="$REPO_ROOT/bazel-bin/tools/mixture/mixture"
-export DUMP_SAMPLES="$REPO_ROOT/bazel-bin/lib/loader/mixture/dump_samples"
+export DUMP_SAMPLES="$REPO_ROOT/bazel-bin/lib/adapters/native/dump_samples"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 # Nothing is looked up, and nothing stays in the user's cache.

@@ -21,7 +21,7 @@ if [[ "${1:-}" == --full ]]; then
 fi
 
 targets=(//lib/adapters/opencv:worker_opencv //lib/adapters/null:worker_null
-  //lib/loader/worker:worker_native //lib/media:write_synthetic)
+  //lib/adapters/native:worker_native //lib/media:write_synthetic)
 for main in tools/*/main.cc; do targets+=("//$(dirname "$main")"); done
 dev/bazel.sh build --show_result=0 "${targets[@]}"
 work="$(mktemp -d)"

@@ -15,8 +15,8 @@ if ! env="$("$REPO_ROOT/dev/python_env.sh" "${made[@]}" "$lock")"; then
     'make envs ENV_SET=current GROUPS=tensorflow'
   exit 77
 fi
-"$REPO_ROOT/dev/bazel.sh" build //lib/loader/mixture:dump_samples
-export DUMP_SAMPLES="$REPO_ROOT/bazel-bin/lib/loader/mixture/dump_samples"
+"$REPO_ROOT/dev/bazel.sh" build //lib/adapters/native:dump_samples
+export DUMP_SAMPLES="$REPO_ROOT/bazel-bin/lib/adapters/native/dump_samples"
 cd "$REPO_ROOT/lib/adapters/python"
 # Damaged shards make TensorFlow write a page; what a test says remains.
 export TF_CPP_MIN_LOG_LEVEL=3

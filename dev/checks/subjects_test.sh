@@ -10,7 +10,7 @@ cd "$REPO_ROOT"
 
 programs=(plan micro pipeline train video mixture aggregate)
 dev/bazel.sh build --show_result=0 "${programs[@]/#///tools/}" \
-  //lib/adapters/ffmpeg:worker_ffmpeg //lib/loader/worker:worker_native
+  //lib/adapters/ffmpeg:worker_ffmpeg //lib/adapters/native:worker_native
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"

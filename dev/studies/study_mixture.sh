@@ -38,7 +38,7 @@ if [[ ${#studies[@]} -eq 0 ]]; then
 fi
 
 targets=(//tools/mixture //tools/plan //tools/report
-  //lib/loader/mixture:write_episodes //lib/loader/worker:worker_native)
+  //lib/loader/mixture:write_episodes //lib/adapters/native:worker_native)
 trains=""
 if third_party/torch/find_torch.sh >/dev/null 2>&1; then
   trains=1

@@ -117,6 +117,24 @@ class CheckLayersTest(unittest.TestCase):
             "-> //lib/base:files: stage_dataset links nothing but hash",
         )
 
+    def test_a_program_of_others_comes_in_by_the_loader(self):
+        program = check_layers.Target(
+            ElementTree.fromstring('<rule name="//examples:x" />')
+        )
+        allowed = check_layers.allowed_areas(LAYERS["areas"])
+        for used, reason in (
+            ("//lib/loader:loader", None),
+            ("//lib/worker:message", "a program of others comes in by"),
+        ):
+            with self.subTest(used):
+                error = check_layers.edge_error(program, used, LAYERS, allowed)
+                self.assertEqual(error and error[: len(reason)], reason)
+
+    def test_the_loader_does_not_know_the_harness(self):
+        allowed = check_layers.allowed_areas(LAYERS["areas"])["loader"]
+        harness = {"adapters", "worker", "records", "runner", "measure", "gate"}
+        self.assertEqual(allowed & harness, set())
+
     def test_unknown_area_says_what_to_do(self):
         query = RECORDED.replace(b"//lib/tar:", b"//lib/zip:")
         complaints = check_layers.check(query, LAYERS)

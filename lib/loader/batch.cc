@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/stopwatch.h"
-#include "lib/loader/source/source.h"
+#include "lib/ops/epoch_order.h"
 #include "lib/ops/params.h"
 
 namespace feedrate {

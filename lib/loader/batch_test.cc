@@ -5,9 +5,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/loader/internal/worker_team.h"
 #include "lib/loader/recipe.h"
-#include "lib/loader/worker_team.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
@@ -379,27 +378,22 @@ TEST(RecipeTest, NamesTheStepThatIsWrong) {
 
 using ::testing::HasSubstr;
 
-PrepareCommand MixSpec(const std::string& op,
-                       const std::string& batch_transform) {
-  PrepareCommand spec;
-  spec.transform = "Mixup";
-  spec.native_op = op;
-  spec.loader.emplace().batch_transform = batch_transform;
-  return spec;
+TransformSpec MixSpec(const std::string& op,
+                      std::vector<std::string> params = {}) {
+  return {"Mixup", op, std::move(params), ""};
 }
 
 TEST(MixSpecTest, WordsOfTheTransformSets) {
-  PrepareCommand spec = MixSpec(kMixupOp, "mixup");
-  spec.params = {"alpha=0.8"};
-  EXPECT_EQ(MixOptionsOf(spec)->kind, MixKind::kMixup);
-  EXPECT_EQ(MixOptionsOf(spec)->alpha, 0.8);
-  EXPECT_EQ(MixOptionsOf(MixSpec(kCutMixOp, "cutmix"))->kind, MixKind::kCutMix);
-  EXPECT_EQ(MixOptionsOf(MixSpec(kCutMixOp, "cutmix"))->alpha, 1);
-  EXPECT_EQ(MixOptionsOf(MixSpec("cv::flip", ""))->kind, MixKind::kNone);
+  const TransformSpec mixup = MixSpec(kMixupOp, {"alpha=0.8"});
+  EXPECT_EQ(MixOptionsOf(mixup)->kind, MixKind::kMixup);
+  EXPECT_EQ(MixOptionsOf(mixup)->alpha, 0.8);
+  EXPECT_EQ(MixOptionsOf(MixSpec(kCutMixOp))->kind, MixKind::kCutMix);
+  EXPECT_EQ(MixOptionsOf(MixSpec(kCutMixOp))->alpha, 1);
+  EXPECT_EQ(MixOptionsOf(MixSpec("cv::flip"))->kind, MixKind::kNone);
 }
 
 TEST(MixSpecTest, MistakesAreNamed) {
-  PrepareCommand spec = MixSpec(kMixupOp, "mixup");
+  TransformSpec spec = MixSpec(kMixupOp);
   for (const std::string alpha : {"0", "-1"}) {
     spec.params = {"alpha=" + alpha};
     EXPECT_THAT(std::string(MixOptionsOf(spec).status().message()),

@@ -1,4 +1,5 @@
-// Faults and times of an epoch, for the reply to the runner.
+// What an epoch tells about itself: the items that it could not use, and where
+// its time went.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 #include <tuple>
 #include <utility>
 #include <vector>
-
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
@@ -80,10 +79,5 @@ struct StageReport {
   // Mean share of the stage's output queue that was full.
   double queue_fill = 0;
 };
-
-// Adds the number of faults and the first of them by name to the reply.
-void ReportFaults(const FaultList& faults, EpochReply* reply);
-
-void ReportStages(const std::vector<StageReport>& stages, EpochReply* reply);
 
 }  // namespace feedrate

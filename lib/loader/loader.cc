@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
-#include "lib/media/image.h"
+#include "lib/loader/read_ahead/read_ahead.h"
+#include "lib/loader/sample/sample_maker.h"
+#include "lib/loader/internal/worker_team.h"
 #include "opencv2/core/utility.hpp"
 
 namespace feedrate {
@@ -49,6 +51,8 @@ Loader::Loader(std::unique_ptr<Source> source, const LoaderOptions& options)
     : source_(std::move(source)), options_(options) {}
 
 Loader::~Loader() = default;
+
+const SampleShape& Loader::shape() const { return makers_[0]->shape(); }
 
 absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(
     std::unique_ptr<Source> source, const LoaderOptions& options,
@@ -180,6 +184,15 @@ class Released {
 
 }  // namespace
 
+// Times of one worker, on a cache line of its own.
+struct alignas(64) Epoch::WorkerTimes {
+  SampleTimes sample;
+  int64_t read_ns = 0;  // Reading replacements of bad items.
+  int64_t mix_ns = 0;
+  int64_t wait_in_ns = 0;
+  int64_t wait_out_ns = 0;
+};
+
 Epoch::Epoch(Loader* loader, uint64_t seed, int64_t epoch, ItemOrder order,
              const BatchRingOptions& ring)
     : loader_(loader),
@@ -190,6 +203,10 @@ Epoch::Epoch(Loader* loader, uint64_t seed, int64_t epoch, ItemOrder order,
       times_(loader->makers_.size()) {}
 
 Epoch::~Epoch() { Stop(); }
+
+int Epoch::threads() const {
+  return static_cast<int>(times_.size()) + (copied_ != nullptr ? 1 : 0);
+}
 
 absl::Status Epoch::Start() {
   std::vector<float*> buffers;
@@ -456,47 +473,6 @@ absl::StatusOr<const LoaderBatch*> Epoch::NextCopied() {
   current_ = *std::move(next);
   has_current_ = true;
   return &current_.batch;
-}
-
-namespace {
-
-class Memory : public Source {
- public:
-  explicit Memory(const Corpus& corpus) : corpus_(corpus) {}
-
-  int64_t size() const override { return corpus_.size(); }
-  std::string name(int64_t item) const override {
-    return absl::StrCat("item ", item);
-  }
-  bool in_memory() const override { return true; }
-  PixelView Pixels(int64_t item) const override {
-    const ImageView image = corpus_.image(item);
-    PixelView pixels;
-    pixels.data = image.data;
-    pixels.stride = static_cast<ptrdiff_t>(image.width) * image.channels;
-    pixels.height = image.height;
-    pixels.width = image.width;
-    pixels.channels = image.channels;
-    return pixels;
-  }
-
- private:
-  const Corpus& corpus_;
-};
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Source>> MemorySource(const Corpus& corpus) {
-  if (corpus.dtype() != DType::kUint8 || corpus.layout() != Layout::kHwc) {
-    return absl::InvalidArgumentError("a loader needs a corpus of uint8 HWC");
-  }
-  for (int64_t i = 0; i < corpus.size(); ++i) {
-    if (corpus.item(i).frames != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a loader needs images; item ", i, " is a clip"));
-    }
-  }
-  return std::make_unique<Memory>(corpus);
 }
 
 }  // namespace feedrate

@@ -3,7 +3,7 @@
 // Each worker takes one sample at a time from the bytes of a file to its place
 // in the batch; batches are delivered in order. The same seed gives the same
 // batches for any number of workers. See docs/loader.md for how it works, and
-// example.cc for a program of ten lines.
+// examples/load_batches.cc for a whole program.
 #pragma once
 
 #include <atomic>
@@ -18,51 +18,18 @@
 #include "absl/status/statusor.h"
 #include "lib/loader/batch.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/loader/read_ahead/read_ahead.h"
-#include "lib/loader/recipe.h"
-#include "lib/loader/sample/sample_maker.h"
-#include "lib/loader/source/source.h"
-#include "lib/loader/worker_team.h"
-#include "lib/media/corpus.h"
+#include "lib/loader/options.h"
+#include "lib/loader/source.h"
+#include "lib/ops/epoch_order.h"
 
 namespace feedrate {
 
-// What happens when a file cannot be used. kSkip: the next usable item takes
-// its place, so that batches keep their shape. kFail: the epoch ends.
-enum class OnError { kSkip, kFail };
-
-// What to leave out, to measure what it costs. kNoDecode: every item has the
-// pixels of the first one that the worker decoded; files are still read.
-// kCachedBatch: nothing is read or made; batches are delivered unchanged.
-enum class Ablation { kNone, kNoAugment, kNoDecode, kCachedBatch };
-
-struct LoaderOptions {
-  Recipe recipe;
-  MixOptions mix;
-  int batch_size = 256;
-  // Threads. 0: Next makes the batch itself.
-  int workers = 2;
-  // Batches in memory, including the consumer's. 1: nothing is made while the
-  // consumer is busy.
-  int buffers = 2;
-  // Threads outlive an epoch.
-  bool persistent = false;
-  // Drops the last batch if it is not full.
-  bool drop_last = false;
-  bool shuffle = false;
-  uint64_t seed = 0;
-  OnError on_error = OnError::kSkip;
-  ReadAheadOptions read_ahead;
-  Ablation ablation = Ablation::kNone;
-};
-
-// Items first, first + 1, ..., modulo the number of items.
-struct EpochRange {
-  int64_t first = 0;
-  int64_t count = -1;  // Negative: every item once.
-};
-
 class Epoch;
+class ReadAhead;
+class SampleMaker;
+class WorkerTeam;
+template <typename T>
+class BoundedQueue;
 
 // Owns the source, batches and scratch memory that all epochs use.
 class Loader {
@@ -78,7 +45,7 @@ class Loader {
   const Source& source() const { return *source_; }
   const LoaderOptions& options() const { return options_; }
   // Shape of every sample.
-  const SampleShape& shape() const { return makers_[0]->shape(); }
+  const SampleShape& shape() const;
   // Memory of batches on a device: see DeviceCopy.
   int64_t device_bytes() const {
     return copy_ == nullptr ? 0 : copy_->device_bytes();
@@ -174,21 +141,12 @@ class Epoch {
   // copies: with a device, the cost of synchronizing with it.
   double sync_s() const;
   // Number of workers, and the copy thread.
-  int threads() const {
-    return static_cast<int>(times_.size()) + (copied_ != nullptr ? 1 : 0);
-  }
+  int threads() const;
   const FaultList& faults() const { return faults_; }
 
  private:
   friend class Loader;
-  // Times of one worker, on a cache line of its own.
-  struct alignas(64) WorkerTimes {
-    SampleTimes sample;
-    int64_t read_ns = 0;  // Reading replacements of bad items.
-    int64_t mix_ns = 0;
-    int64_t wait_in_ns = 0;
-    int64_t wait_out_ns = 0;
-  };
+  struct WorkerTimes;
   struct Copied {
     LoaderBatch batch;  // Data on the device.
     int slot = 0;
@@ -239,9 +197,5 @@ class Epoch {
   int64_t copy_wait_in_ns_ = 0;
   int64_t copy_wait_out_ns_ = 0;
 };
-
-// A source of decoded images in memory: the items of a corpus, which must
-// outlive it. InvalidArgument if they are not 8-bit HWC images.
-absl::StatusOr<std::unique_ptr<Source>> MemorySource(const Corpus& corpus);
 
 }  // namespace feedrate

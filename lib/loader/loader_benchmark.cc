@@ -12,7 +12,7 @@
 
 #include "benchmark/benchmark.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/convert_corpus.h"
 #include "lib/media/load_images.h"

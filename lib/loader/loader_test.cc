@@ -1,8 +1,6 @@
-// Batches: their content and order, for any number of workers; faults; and
-// stopping.
+// Batches: their content and order, for any number of workers; and faults.
 #include "lib/loader/loader.h"
 
-#include <chrono>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -12,8 +10,6 @@
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/small_corpus.h"
 #include "lib/ops/params.h"
-#include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
@@ -505,90 +501,6 @@ TEST(LoaderKeepTest, BytesAreNotMixed) {
       HasSubstr("float32"));
 }
 
-// Ending an epoch at any moment: nothing hangs, nothing is left behind.
-
-using Clock = std::chrono::steady_clock;
-
-LoaderOptions Options(Random* random) {
-  LoaderOptions options;
-  options.recipe.crop = 16;
-  options.batch_size = 1 + static_cast<int>(random->Below(6));
-  options.workers = static_cast<int>(random->Below(5));
-  options.buffers = 1 + static_cast<int>(random->Below(3));
-  options.persistent = random->Coin();
-  options.read_ahead.method =
-      random->Coin() ? ReadMethod::kInline : ReadMethod::kThreads;
-  options.read_ahead.depth = 1 + static_cast<int>(random->Below(8));
-  options.mix.kind = random->Coin() ? MixKind::kMixup : MixKind::kNone;
-  return options;
-}
-
-TEST(LoaderStopTest, AtRandomMoments) {
-  const std::string folder = TestFolder(60, {7, 8, 30});
-  Random random(1);
-  for (int round = 0; round < 60; ++round) {
-    auto loader =
-        *Loader::Create(*FolderSource(folder), Options(&random), nullptr,
-                        random.Coin() ? std::make_unique<HostCopy>() : nullptr);
-    for (int epoch = 0; epoch < 2; ++epoch) {
-      auto started = *loader->StartEpoch(epoch);
-      const int64_t batches = random.Below(started->batches() + 2);
-      for (int64_t i = 0; i < batches; ++i) {
-        const auto batch = started->Next();
-        ASSERT_TRUE(batch.ok()) << batch.status();
-        ASSERT_EQ(*batch == nullptr, i >= started->batches());
-      }
-      std::this_thread::sleep_for(
-          std::chrono::microseconds(random.Below(1500)));
-      const Clock::time_point begin = Clock::now();
-      if (random.Coin()) {
-        started->Stop();
-        EXPECT_EQ(*started->Next(), nullptr);
-      }
-      started.reset();
-      // A hang would last forever; a slow machine must not fail the test.
-      EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
-    }
-  }
-}
-
-TEST(LoaderStopTest, ManyLoadersLiveAndDieTogether) {
-  const std::string folder = TestFolder(20);
-  std::vector<std::thread> users;
-  for (int t = 0; t < 3; ++t) {
-    users.emplace_back([&folder, t] {
-      Random random(t);
-      for (int round = 0; round < 8; ++round) {
-        auto loader = *Loader::Create(*FolderSource(folder), Options(&random));
-        auto epoch = *loader->StartEpoch(0);
-        ASSERT_TRUE(epoch->Next().ok());
-      }
-    });
-  }
-  for (std::thread& user : users) user.join();
-}
-
-TEST(LoaderStopTest, AfterAnError) {
-  const std::string folder = TestFolder(30, {4});
-  Random random(3);
-  for (int round = 0; round < 20; ++round) {
-    LoaderOptions options = Options(&random);
-    options.on_error = OnError::kFail;
-    auto loader = *Loader::Create(*FolderSource(folder), options);
-    auto epoch = *loader->StartEpoch(0);
-    absl::Status status;
-    while (status.ok()) {
-      const auto batch = epoch->Next();
-      status = batch.status();
-      ASSERT_TRUE(!batch.ok() || *batch != nullptr);
-    }
-    // The error is final, and the loader can start over.
-    EXPECT_EQ(epoch->Next().status(), status);
-    epoch.reset();
-    ASSERT_TRUE(loader->StartEpoch(0, {5, 10}).ok());
-  }
-}
-
 TEST(FaultListTest, HasEachItemOnceByPosition) {
   FaultList faults;
   for (int64_t position = 300; position > 0; --position) {
@@ -600,38 +512,6 @@ TEST(FaultListTest, HasEachItemOnceByPosition) {
   EXPECT_EQ(all.front().position, 1);
   EXPECT_EQ(all.back().position, 100);
   EXPECT_EQ(all.back().item, 0);
-}
-
-TEST(EpochReportTest, AllFaultsAreCountedAndTheFirstNamed) {
-  FaultList faults;
-  const int64_t count = kMaxNamedErrors + 10;
-  for (int64_t i = 0; i < count; ++i) {
-    faults.Add({count - 1 - i, i, "name", "reason"});
-  }
-  EpochReply reply;
-  ReportFaults(faults, &reply);
-  EXPECT_EQ(reply.errors_total(), count);
-  EXPECT_EQ(reply.errors_size(), kMaxNamedErrors);
-  EXPECT_EQ(reply.errors(0).item(), count - 1);
-  EXPECT_EQ(reply.errors(0).path(), "name");
-  EXPECT_EQ(reply.errors(0).reason(), "reason");
-}
-
-TEST(EpochReportTest, StagesKeepTheirTimes) {
-  StageReport stage;
-  stage.name = "decode";
-  stage.busy_s = 1;
-  stage.wait_in_s = 2;
-  stage.wait_out_s = 3;
-  stage.queue_fill = 4;
-  EpochReply reply;
-  ReportStages({stage}, &reply);
-  ASSERT_EQ(reply.stages_size(), 1);
-  EXPECT_EQ(reply.stages(0).name(), "decode");
-  EXPECT_EQ(reply.stages(0).busy_s(), 1);
-  EXPECT_EQ(reply.stages(0).wait_in_s(), 2);
-  EXPECT_EQ(reply.stages(0).wait_out_s(), 3);
-  EXPECT_EQ(reply.stages(0).queue_fill(), 4);
 }
 
 }  // namespace

@@ -82,27 +82,10 @@ absl::StatusOr<std::vector<RecipeStep>> StepsOf(const TransformSpec& spec) {
   return steps;
 }
 
-absl::StatusOr<Recipe> RecipeOf(const PrepareCommand& spec) {
-  const LoaderSpec& loader = *spec.loader;
-  Recipe recipe;
-  recipe.channels = loader.channels;
-  recipe.crop = loader.crop;
-  recipe.position = loader.crop_position == "center" ? CropPosition::kCentre
-                                                     : CropPosition::kRandom;
-  recipe.first_step_crops = loader.is_crop;
-  recipe.mean = loader.mean;
-  recipe.std = loader.std;
-  recipe.input_scale = loader.input_scale;
-  if (IsMixOp(spec.native_op)) return recipe;
-  ASSIGN_OR_RETURN(recipe.steps, StepsOf(TransformOf(spec)));
-  return recipe;
-}
-
-absl::StatusOr<MixOptions> MixOptionsOf(const PrepareCommand& spec) {
+absl::StatusOr<MixOptions> MixOptionsOf(const TransformSpec& spec) {
   MixOptions mix;
-  if (spec.loader->batch_transform == "mixup") mix.kind = MixKind::kMixup;
-  if (spec.loader->batch_transform == "cutmix") mix.kind = MixKind::kCutMix;
   if (!IsMixOp(spec.native_op)) return mix;
+  mix.kind = spec.native_op == kMixupOp ? MixKind::kMixup : MixKind::kCutMix;
   Params params(spec.params);
   mix.alpha = params.NumberOr("alpha", 1);
   RETURN_IF_ERROR(params.Finish());

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/adapters/worker/adapter.h"
 #include "lib/loader/batch.h"
+#include "lib/ops/params.h"
 
 namespace feedrate {
 
@@ -68,13 +68,8 @@ inline bool IsMixOp(const std::string& native_op) {
   return native_op == kMixupOp || native_op == kCutMixOp;
 }
 
-// The recipe of a transform, which has no steps if it mixes batches.
-// InvalidArgument as StepsOf. REQUIRES: spec.loader is set.
-absl::StatusOr<Recipe> RecipeOf(const PrepareCommand& spec);
-
-// Mixing options from the loader's `batch_transform` and the params of a mixing
-// operation. InvalidArgument names what is not understood. REQUIRES:
-// spec.loader is set.
-absl::StatusOr<MixOptions> MixOptionsOf(const PrepareCommand& spec);
+// Mixing options of a mixing operation; none for another one. InvalidArgument
+// names what is not understood.
+absl::StatusOr<MixOptions> MixOptionsOf(const TransformSpec& spec);
 
 }  // namespace feedrate

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/unique_fd.h"
+#include "lib/loader/mixture/mixture_spec.h"
 
 namespace feedrate {
 
@@ -111,51 +112,6 @@ absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line);
 // Mixtures of data sets: the prepare command has one more object, epochs count
 // the samples of each batch by data set, and there is a separate stop command.
 // docs/mixture.md describes the protocol.
-
-// The object `mixture` in a prepare command. The fields are those of
-// MixtureConfig (lib/config/run_config.proto), all of them set.
-struct MixtureSpec {
-  int64_t batch_size = 64;
-  int read_interleave = 2;
-  int decode_parallelism = 0;
-  int pipeline_interleave = 2;
-  int mix_block_length = 4;
-  int shuffle_buffer = 16;
-  int queue_depth = 4;
-  int samples_per_episode = 5;
-  int pair_offset = 1;
-  // `none`, `dataset_only` or `full`.
-  std::string metadata = "none";
-  int prime_each_dataset_samples = 0;
-  int action_chunk = 1;
-  // Size of a frame in a batch. Equal today; two fields, so that non-square
-  // frames need no new message.
-  int frame_height = 224;
-  int frame_width = 224;
-  // What to do with an item that cannot be used: `fail`, or `skip`, which
-  // counts it.
-  std::string on_error = "fail";
-};
-
-// InvalidArgument names a field that cannot be meant.
-absl::Status CheckMixtureSpec(const MixtureSpec& spec);
-
-// One data set of a mixture.
-struct MixtureSource {
-  std::string name;
-  // Relative to the other data sets, above 0.
-  double weight = 1;
-  // Paths of its TFRecord files, which may be compressed by gzip.
-  std::vector<std::string> shards;
-  // Features of its records, as in EpisodeFeatures (run_config.proto). Empty
-  // means that the records do not have it: texts and numbers are then empty,
-  // and without an image no episode can be used.
-  std::string image = "frames";
-  std::vector<std::string> action = {"action"};
-  std::vector<std::string> state = {"state"};
-  std::string instruction = "instruction";
-  std::string episode_id = "episode_id";
-};
 
 // Writes a sealed memory file with one line per data set: the spawn request's
 // fourth descriptor.

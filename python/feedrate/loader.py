@@ -452,7 +452,7 @@ class Loader:
         return count.value
 
     def _splits(self, start: int) -> bool:
-        """EpochShare::Splits of lib/loader/source/source.h."""
+        """EpochShare::Splits of lib/ops/epoch_order.h."""
         least, rest = divmod(self.size - start, self.world_size)
         return (
             self._tail == "keep"

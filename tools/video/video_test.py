@@ -178,7 +178,7 @@ class VideoTest(harness.TestCase):
         # Where `CUDA=1 make bundle` has built it, DALI is the next that lacks.
         if "video: dali: the Python environment" not in run.stderr:
             self.assertIn(
-                "build --config=cuda //lib/loader/nvdec:worker_nvdec",
+                "build --config=cuda //lib/adapters/nvdec:worker_nvdec",
                 run.stderr,
             )
         run, _ = self.decode("--libraries=nvdec")

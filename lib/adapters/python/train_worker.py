@@ -9,7 +9,6 @@ ways. What it cannot do is an error, never something else instead. The word
 subject=MODULE:NAME trains a model of the user instead.
 """
 
-import ctypes
 import json
 import math
 import os
@@ -19,6 +18,7 @@ import time
 import traceback
 
 import process_setup
+import train_measure as measure
 import train_profile
 
 WORDS = {
@@ -127,24 +127,6 @@ def method_of(spec):
     return words
 
 
-def gpu_joules(torch):
-    """The GPU's counter of energy; None where the driver has none."""
-    try:
-        nvml = ctypes.CDLL("libnvidia-ml.so.1")
-        device, millijoules = ctypes.c_void_p(), ctypes.c_ulonglong()
-        uuid = f"GPU-{torch.cuda.get_device_properties().uuid}".encode()
-        failed = (
-            nvml.nvmlInit_v2()
-            or nvml.nvmlDeviceGetHandleByUUID(uuid, ctypes.byref(device))
-            or nvml.nvmlDeviceGetTotalEnergyConsumption(
-                device, ctypes.byref(millijoules)
-            )
-        )
-    except (OSError, AttributeError):
-        return None
-    return None if failed else millijoules.value * 1e-3
-
-
 def check_finite(values, what, first):
     """Diverged names the first of the steps from `first` on whose value is not
     finite."""
@@ -155,139 +137,6 @@ def check_finite(values, what, first):
                 f"{what} of step {step} is {kind}; try a lower "
                 "--learning_rate, or --clip_norm"
             )
-
-
-class Clock:
-    """Marks of one step: events on CUDA, the monotonic clock on the CPU."""
-
-    def __init__(self, torch, cuda):
-        self.torch = torch
-        self.cuda = cuda
-        self.steps = []
-
-    def now(self):
-        if not self.cuda:
-            return time.perf_counter()
-        event = self.torch.cuda.Event(enable_timing=True)
-        event.record()
-        return event
-
-    def between(self, a, b):
-        return a.elapsed_time(b) / 1e3 if self.cuda else b - a
-
-    def start(self):
-        self.marks = [("", self.now())]
-
-    def mark(self, phase):
-        self.marks.append((phase, self.now()))
-
-    def end(self):
-        self.steps.append(self.marks)
-
-    def times(self):
-        steps, phases = [], {}
-        for marks in self.steps:
-            steps.append(self.between(marks[0][1], marks[-1][1]))
-            for (_, before), (phase, after) in zip(
-                marks, marks[1:], strict=False
-            ):
-                phases[phase] = phases.get(phase, 0) + self.between(
-                    before, after
-                )
-        mean = {name: total / len(steps) for name, total in phases.items()}
-        return steps, mean
-
-
-def best_rate(torch, device, work, amount):
-    """The best of five tries, in `amount` per second."""
-    best = 0
-    for _ in range(5):
-        if device == "cuda":
-            torch.cuda.synchronize()
-        start = time.perf_counter()
-        work()
-        if device == "cuda":
-            torch.cuda.synchronize()
-        best = max(best, amount / (time.perf_counter() - start))
-    return best
-
-
-def product_rate(torch, device, dtype, n):
-    a = torch.randn(n, n, device=device, dtype=dtype)
-    b = torch.randn(n, n, device=device, dtype=dtype)
-    # Some CPUs multiply by a transposed matrix, as models do, in another
-    # library.
-    return max(
-        best_rate(torch, device, lambda: a @ b, 2 * n**3),
-        best_rate(torch, device, lambda: a @ b.T, 2 * n**3),
-    )
-
-
-def half_type(torch, spec):
-    """The type of 16 bits in which products run, or None."""
-    halves = {"bf16": torch.bfloat16, "fp16": torch.float16}
-    return halves.get(spec["precision"])
-
-
-def measure_rates(torch, spec):
-    device = spec["device"]
-    cuda = device == "cuda"
-    n, size = (8192, 2 << 30) if cuda else (1024, 128 << 20)
-    half = half_type(torch, spec)
-    dtypes = [half or torch.float32]
-    if half and not cuda:
-        # A CPU without units for this type is slower in it than in fp32, but
-        # its peak is not lower for that.
-        dtypes.append(torch.float32)
-    source = torch.ones(size, device=device, dtype=torch.uint8)
-    target = torch.empty_like(source)
-    return (
-        max(product_rate(torch, device, dtype, n) for dtype in dtypes),
-        best_rate(torch, device, lambda: target.copy_(source), 2 * size),
-    )
-
-
-def peak_memory(torch, cuda):
-    if cuda:
-        return (
-            torch.cuda.max_memory_allocated(),
-            torch.cuda.max_memory_reserved(),
-        )
-    with open("/proc/self/status") as status:
-        for line in status:
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024, 0
-    return 0, 0
-
-
-def reset_peak(torch, cuda):
-    if cuda:
-        torch.cuda.reset_peak_memory_stats()
-        return
-    try:
-        with open("/proc/self/clear_refs", "w") as refs:
-            refs.write("5")
-    except OSError:
-        pass  # The peak then counts from the start, which is more, not less.
-
-
-def count_allocations(torch):
-    """Tensors that got memory, and requests for memory of the driver."""
-    stats = torch.cuda.memory_stats()
-    return stats.get("allocation.all.allocated", 0), stats.get(
-        "num_device_alloc", 0
-    )
-
-
-def gpu_fields(torch, before):
-    after = count_allocations(torch)
-    gpu = torch.cuda.get_device_properties()
-    return {
-        "gpu": gpu.name,
-        "gpu_memory_bytes": gpu.total_memory,
-        "allocations": after[0] - before[0],
-        "device_allocations": after[1] - before[1],
-    }
 
 
 def make_batches(torch, spec, model_spec):
@@ -356,7 +205,7 @@ class Training:
         self.forward = self.model
         if mode:
             self.forward = torch.compile(self.model, mode=mode)
-        self.clock = Clock(torch, self.cuda)
+        self.clock = measure.Clock(torch, self.cuda)
         self.losses, self.norms = [], []
         self.steps = 0
         self.range = train_profile.range_of(torch, False)
@@ -402,7 +251,7 @@ class Training:
         with self.range("data"):
             x, y = self.batch(micro)
         clock.mark("data_wait")
-        half = half_type(torch, spec)
+        half = measure.half_type(torch, spec)
         with torch.autocast(
             spec["device"],
             dtype=half or torch.bfloat16,
@@ -572,7 +421,7 @@ def run(spec):
     counted = training.counted()
 
     told = time.perf_counter()
-    reset_peak(torch, cuda)
+    measure.reset_peak(torch, cuda)
     total = spec["warmup"] + spec["steps"]
     for i in range(total):
         if i == spec["warmup"]:
@@ -580,8 +429,8 @@ def run(spec):
                 torch.cuda.synchronize()
             training.learned()
             training.forget()
-            joules = gpu_joules(torch) if cuda else None
-            allocations = count_allocations(torch) if cuda else None
+            joules = measure.gpu_joules(torch) if cuda else None
+            allocations = measure.count_allocations(torch) if cuda else None
             start = time.perf_counter()
         training.step()
         if time.perf_counter() - told > 1:
@@ -592,18 +441,18 @@ def run(spec):
     wall_s = time.perf_counter() - start
     fields = {}
     if joules is not None:
-        fields["gpu_j"] = gpu_joules(torch) - joules
+        fields["gpu_j"] = measure.gpu_joules(torch) - joules
     steps_s, phases = training.clock.times()
     losses, norms = training.learned()
     if spec["precision"] == "fp16":
         # GradScaler skips a step if a gradient is not finite.
         fields["skipped_steps"] = sum(not math.isfinite(n) for n in norms)
         fields["loss_scale"] = training.scaler.get_scale()
-    allocated, reserved = peak_memory(torch, cuda)
+    allocated, reserved = measure.peak_memory(torch, cuda)
     if cuda:
-        fields.update(gpu_fields(torch, allocations))
+        fields.update(measure.gpu_fields(torch, allocations))
     fields.update(profile(torch, spec, training))
-    rates = measure_rates(torch, spec) if spec["rates"] else (0, 0)
+    rates = measure.measure_rates(torch, spec) if spec["rates"] else (0, 0)
     answer(
         event="result",
         version=training.version(),

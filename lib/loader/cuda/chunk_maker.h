@@ -19,7 +19,7 @@
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/sample/item_decoder.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/ops/cuda/cuda_device.h"
 #include "lib/ops/cuda/kernels/batch.h"
 #include "lib/ops/cuda/kernels/recipe.h"

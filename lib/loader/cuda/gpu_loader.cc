@@ -12,10 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/chunk_maker.h"
-#include "lib/loader/cuda/gpu_limits.h"
 #include "lib/ops/cuda/cuda_device.h"
 
 namespace feedrate {
@@ -117,37 +115,32 @@ struct EpochPlan {
 
 using Slots = std::vector<std::unique_ptr<MemoryBlock>>;
 
-class GpuEpoch : public BatchStream {
+class GpuEpoch {
  public:
   // All but the plan must outlive it.
   GpuEpoch(const std::vector<std::unique_ptr<ChunkMaker>>& makers,
-           const ChunkContext& context, EpochPlan plan, const LoaderSpec& spec,
+           const ChunkContext& context, EpochPlan plan, int batch_size,
            int device, Slots* slots)
       : plan_(std::move(plan)),
         source_(context.source),
         recipe_(context.recipe),
-        batch_size_(spec.batch_size),
+        batch_size_(batch_size),
         shape_(context.recipe.shape()),
         device_(device),
         slots_(*slots),
-        items_(slots->size(), std::vector<int64_t>(spec.batch_size)),
-        queue_(plan_.order.count(), static_cast<int>(spec.batch_size),
-               static_cast<int>(slots->size()), context.recipe.mixes(),
-               CostOf(makers, context), plan_.splits_last) {
+        items_(slots->size(), std::vector<int64_t>(batch_size)),
+        queue_(plan_.order.count(), batch_size, static_cast<int>(slots->size()),
+               context.recipe.mixes(), CostOf(makers, context),
+               plan_.splits_last) {
     for (const std::unique_ptr<ChunkMaker>& maker : makers) {
       started_.push_back(maker->times());
       threads_.emplace_back([this, made = maker.get()] { Work(made); });
       makers_.push_back(maker.get());
     }
   }
-  ~GpuEpoch() override { Join(); }
+  ~GpuEpoch() { Join(); }
 
-  absl::StatusOr<Batch> Next() override {
-    ASSIGN_OR_RETURN(const DeviceBatch batch, NextOnDevice());
-    return Batch{batch.count, batch.count * shape_.bytes()};
-  }
-
-  absl::StatusOr<DeviceBatch> NextOnDevice() {
+  absl::StatusOr<DeviceBatch> Next() {
     ASSIGN_OR_RETURN(const std::optional<BatchQueue::Batch> made,
                      queue_.Next());
     DeviceBatch batch;
@@ -192,28 +185,25 @@ class GpuEpoch : public BatchStream {
 
   const FaultList& faults() const { return faults_; }
 
-  absl::Status Finish(EpochReply* reply) override {
-    Join();
+  // REQUIRES: Join was called.
+  DeviceEpochReport report() const {
     ChunkTimes sum;
+    DeviceEpochReport report;
+    report.threads = static_cast<int64_t>(makers_.size());
+    report.device_bytes =
+        static_cast<int64_t>(slots_.size()) * batch_size_ * shape_.bytes();
     for (size_t i = 0; i < makers_.size(); ++i) {
       sum.read_s += makers_[i]->times().read_s - started_[i].read_s;
       sum.decode_s += makers_[i]->times().decode_s - started_[i].decode_s;
       sum.augment_s += makers_[i]->times().augment_s - started_[i].augment_s;
       sum.sync_s += makers_[i]->times().sync_s - started_[i].sync_s;
+      report.device_bytes += makers_[i]->device_bytes();
     }
-    ReportStages({{"read", sum.read_s},
-                  {"decode", sum.decode_s},
-                  {"augment", sum.augment_s}},
-                 reply);
-    reply->set_sync_s(sum.sync_s);
-    reply->set_sync_threads(static_cast<int64_t>(makers_.size()));
-    int64_t bytes =
-        static_cast<int64_t>(slots_.size()) * batch_size_ * shape_.bytes();
-    for (const ChunkMaker* maker : makers_) bytes += maker->device_bytes();
-    reply->set_gpu_allocated_bytes(bytes);
-    reply->set_gpu_reserved_bytes(bytes);
-    ReportFaults(faults_, reply);
-    return absl::OkStatus();
+    report.stages = {{"read", sum.read_s},
+                     {"decode", sum.decode_s},
+                     {"augment", sum.augment_s}};
+    report.sync_s = sum.sync_s;
+    return report;
   }
 
  private:
@@ -284,22 +274,22 @@ class GpuEpoch : public BatchStream {
   std::vector<std::thread> threads_;
 };
 
-class GpuLoader : public PreparedLoader, public DeviceLoader {
+class GpuLoader : public DeviceLoader {
  public:
-  GpuLoader(const LoaderSpec& spec, GpuRecipe recipe,
-            std::unique_ptr<Source> source)
-      : spec_(spec),
+  GpuLoader(std::unique_ptr<Source> source, const LoaderOptions& options,
+            GpuRecipe recipe)
+      : options_(options),
         recipe_(std::move(recipe)),
         source_(std::move(source)),
         cost_(*source_, recipe_),
-        context_{*source_, recipe_, cost_, spec.on_error != "fail"},
-        slots_(std::max(1, spec.prefetch) + kMoreSlots) {}
+        context_{*source_, recipe_, cost_, options.on_error == OnError::kSkip},
+        slots_(std::max(1, options.buffers) + kMoreSlots) {}
 
   absl::Status Load(const GpuLoaderOptions& options) {
     RETURN_IF_ERROR(CudaStatus(cudaGetDevice(&device_), "cudaGetDevice"));
     for (std::unique_ptr<MemoryBlock>& slot : slots_) {
-      ASSIGN_OR_RETURN(
-          slot, memory_.Allocate(spec_.batch_size * recipe_.shape().bytes()));
+      ASSIGN_OR_RETURN(slot, memory_.Allocate(options_.batch_size *
+                                              recipe_.shape().bytes()));
     }
     RETURN_IF_ERROR(AddEngines(kNvjpegHardware, options.hardware_threads));
     RETURN_IF_ERROR(AddEngines(kNvjpegGpuHybrid, options.gpu_threads));
@@ -310,32 +300,34 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
     return makers_.empty() ? AddMaker(nullptr) : absl::OkStatus();
   }
 
-  absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
-    return TimeEpoch(command,
-                     [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
-                       return Start(command);
-                     });
-  }
+  SampleShape shape() const override { return recipe_.shape(); }
 
-  absl::Status StartEpoch(const EpochCommand& command) override {
+  absl::Status StartEpoch(uint64_t seed, EpochRange range) override {
     epoch_ = nullptr;
-    ASSIGN_OR_RETURN(epoch_, Start(command));
+    int64_t count = range.count < 0 ? source_->size() : range.count;
+    if (options_.drop_last) count -= count % options_.batch_size;
+    if (count < 1) {
+      return absl::InvalidArgumentError("no batch of that size is whole");
+    }
+    epoch_ = Run({seed, /*epoch=*/0,
+                  ItemOrder(range.first, count, source_->size(),
+                            options_.shuffle, seed, /*epoch=*/0)});
     return absl::OkStatus();
   }
   absl::Status StartShare(uint64_t seed, int64_t epoch,
                           const EpochShare& share) override {
     epoch_ = nullptr;
     const int64_t items = source_->size();
-    const int64_t count = share.Count(items, spec_.batch_size);
+    const int64_t count = share.Count(items, options_.batch_size);
     // Without samples there is nothing to start.
     if (count == 0) return absl::OkStatus();
     EpochPlan plan = {
         seed, epoch,
-        ItemOrder(share, count, items, spec_.shuffle, seed, epoch)};
-    plan.splits_last =
-        share.Splits(items, spec_.batch_size) && count % spec_.batch_size == 0;
+        ItemOrder(share, count, items, options_.shuffle, seed, epoch)};
+    plan.splits_last = share.Splits(items, options_.batch_size) &&
+                       count % options_.batch_size == 0;
     plan.first_mix = share.start + share.rank;
-    plan.mix_step = share.world * spec_.batch_size;
+    plan.mix_step = share.world * options_.batch_size;
     epoch_ = Run(std::move(plan));
     return absl::OkStatus();
   }
@@ -343,7 +335,7 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
     if (epoch_ != nullptr) epoch_->Join();
   }
 
-  absl::StatusOr<DeviceBatch> Next() override { return epoch_->NextOnDevice(); }
+  absl::StatusOr<DeviceBatch> Next() override { return epoch_->Next(); }
   absl::StatusOr<std::unique_ptr<KeptBatch>> NextKept() override {
     if (epoch_ == nullptr) return nullptr;
     const OnDevice on(device_);
@@ -356,7 +348,9 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
     return epoch_ == nullptr ? no_faults_ : epoch_->faults();
   }
 
-  absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
+  DeviceEpochReport report() const override { return epoch_->report(); }
+
+  absl::Status MakeSample(int64_t item, uint64_t seed, float* out) override {
     if (item < 0 || item >= source_->size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("there is no item ", item));
@@ -370,34 +364,16 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
     chunk.seed = seed;
     chunk.batch = slots_[0]->data();
     RETURN_IF_ERROR(makers_.back()->Make(chunk, &faults));
-    sample_.resize(recipe_.shape().values());
-    RETURN_IF_ERROR(CudaStatus(
-        cudaMemcpy(sample_.data(), chunk.batch, sample_.size() * sizeof(float),
+    return CudaStatus(
+        cudaMemcpy(out, chunk.batch, recipe_.shape().values() * sizeof(float),
                    cudaMemcpyDeviceToHost),
-        "cudaMemcpy"));
-    Output output;
-    output.data = sample_.data();
-    output.bytes = static_cast<int64_t>(sample_.size() * sizeof(float));
-    output.dtype = "float32";
-    output.layout = "CHW";
-    output.shape = {3, spec_.crop, spec_.crop};
-    return output;
+        "cudaMemcpy");
   }
 
  private:
-  absl::StatusOr<std::unique_ptr<GpuEpoch>> Start(EpochCommand command) {
-    if (spec_.drop_last) command.count -= command.count % spec_.batch_size;
-    if (command.count < 1) {
-      return absl::InvalidArgumentError("no batch of that size is whole");
-    }
-    return Run({command.seed, /*epoch=*/0,
-                ItemOrder(command.first, command.count, source_->size(),
-                          spec_.shuffle, command.seed, /*epoch=*/0)});
-  }
-
   std::unique_ptr<GpuEpoch> Run(EpochPlan plan) {
-    return std::make_unique<GpuEpoch>(makers_, context_, std::move(plan), spec_,
-                                      device_, &slots_);
+    return std::make_unique<GpuEpoch>(makers_, context_, std::move(plan),
+                                      options_.batch_size, device_, &slots_);
   }
 
   // Skips engines that the device does not have: the CPU decodes instead.
@@ -422,7 +398,7 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
     return absl::OkStatus();
   }
 
-  const LoaderSpec spec_;
+  const LoaderOptions options_;
   const GpuRecipe recipe_;
   const std::unique_ptr<Source> source_;
   DecodeCost cost_;
@@ -435,66 +411,30 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
   std::unique_ptr<NvJpeg> nvjpeg_;
   Slots slots_;
   std::vector<std::unique_ptr<ChunkMaker>> makers_;
-  std::vector<float> sample_;
   const FaultList no_faults_;
   // The epoch that was started last; it uses all of the above.
   std::unique_ptr<GpuEpoch> epoch_;
 };
 
-absl::StatusOr<std::unique_ptr<GpuLoader>> Make(
-    const PrepareCommand& spec, const GpuLoaderOptions& options,
-    const std::vector<SourceFile>& files) {
-  ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipe::Create(spec));
-  std::vector<ListedFile> listed;
-  for (const SourceFile& file : files)
-    listed.push_back({file.path, file.bytes});
-  auto made = std::make_unique<GpuLoader>(*spec.loader, std::move(recipe),
-                                          ListSource(std::move(listed)));
-  RETURN_IF_ERROR(made->Load(options));
-  return made;
-}
+}  // namespace
 
-absl::StatusOr<GpuLoaderOptions> UsableOptions(const LoaderSpec& loader) {
-  ASSIGN_OR_RETURN(GpuLoaderOptions options, GpuLoaderOptionsOf(loader));
+absl::StatusOr<GpuLoaderOptions> UsableGpuOptions(
+    int workers, const std::map<std::string, std::string>& settings) {
+  ASSIGN_OR_RETURN(GpuLoaderOptions options,
+                   GpuLoaderOptionsOf(workers, settings));
   if (options.nvjpeg_optional && !NvJpeg::Load().ok()) {
     options.hardware_threads = options.gpu_threads = 0;
   }
   return options;
 }
 
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
-    const LoaderSpec& spec, GpuRecipe recipe, std::unique_ptr<Source> source) {
-  ASSIGN_OR_RETURN(const GpuLoaderOptions options, UsableOptions(spec));
-  auto made =
-      std::make_unique<GpuLoader>(spec, std::move(recipe), std::move(source));
-  RETURN_IF_ERROR(made->Load(options));
+    std::unique_ptr<Source> source, const LoaderOptions& options,
+    GpuRecipe recipe, const GpuLoaderOptions& decoders) {
+  auto made = std::make_unique<GpuLoader>(std::move(source), options,
+                                          std::move(recipe));
+  RETURN_IF_ERROR(made->Load(decoders));
   return made;
-}
-
-absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
-    const PrepareCommand& spec, const std::vector<SourceFile>& files) {
-  const LoaderSpec& loader = *spec.loader;
-  const bool limits = loader.ablation == kDeviceLimits;
-  if (spec.device != "cuda" || loader.source != "files" ||
-      (!loader.ablation.empty() && !limits)) {
-    return absl::InvalidArgumentError(
-        "the loader of cuda reads files to device cuda, with nothing left out");
-  }
-  RETURN_IF_ERROR(GpuRecipe::Create(spec).status());
-  ASSIGN_OR_RETURN(const GpuLoaderOptions options, UsableOptions(loader));
-  // Threads that wait for the device leave the processor to those that decode.
-  // An error means that the device is already in use, for example after another
-  // job.
-  cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
-  cudaGetLastError();
-  if (limits) {
-    return MakeLimitsLoader([options, &files](double seconds) {
-      return MeasureGpuLimits(options, files, seconds);
-    });
-  }
-  return Make(spec, options, files);
 }
 
 }  // namespace feedrate

@@ -1,52 +1,58 @@
-// The loader of the library `cuda`: files to batches on the device. CPU threads
-// decode the part of a file that its crop needs, the device's engines decode
-// whole files, and one kernel launch does the rest.
+// The loader for batches on a GPU. CPU threads decode the part of a file that
+// its crop needs, the device's engines decode whole files, and one kernel
+// launch does the rest.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/adapters/cuda/cuda_adapter.h"
-#include "lib/adapters/worker/adapter.h"
 #include "lib/loader/batch.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/loader/source/source.h"
-#include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
-#include "lib/worker/source_list.h"
+#include "lib/loader/options.h"
+#include "lib/loader/source.h"
+#include "lib/ops/epoch_order.h"
 
 namespace feedrate {
-
-// `files` must outlive limits. The CPU decodes what nvJPEG does not. Timing
-// decides which of them decodes an item, and their pixels differ by one or two
-// levels, so batches differ slightly from run to run.
-//
-// With the ablation kDeviceLimits it reports the maximum rates of engines and
-// copies instead.
-absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
-    const PrepareCommand& spec, const std::vector<SourceFile>& files);
 
 // A batch on the device, complete: float32, count x 3 x crop x crop, unless the
 // recipe has another format.
 struct DeviceBatch {
   const float* data = nullptr;
   int count = 0;
-  // Number of each sample in the list of files.
+  // Number of each sample in the source.
   std::vector<int64_t> items;
 };
 
-// The same loader for a consumer in this process, on the device that was the
-// current one when it was made. Not thread-safe.
+// What an epoch cost.
+struct DeviceEpochReport {
+  std::vector<StageReport> stages;
+  // Seconds that the threads waited for the device, summed, and their number.
+  double sync_s = 0;
+  int64_t threads = 0;
+  // Memory on the device, without what nvJPEG allocates itself.
+  int64_t device_bytes = 0;
+};
+
+// Delivers to a consumer in this process, on the device that was the current
+// one when it was made. The CPU decodes what nvJPEG does not. Timing decides
+// which of them decodes an item, and their pixels differ by one or two levels,
+// so batches differ slightly from run to run. Not thread-safe.
 class DeviceLoader {
  public:
   virtual ~DeviceLoader() = default;
 
-  // Ends the epoch before.
-  virtual absl::Status StartEpoch(const EpochCommand& command) = 0;
+  // Shape of every sample.
+  virtual SampleShape shape() const = 0;
+
+  // Ends the epoch before. InvalidArgument if the range has no batch.
+  virtual absl::Status StartEpoch(uint64_t seed, EpochRange range) = 0;
   // Same, with the order, draws and pairs of Loader::StartShare
   // (lib/loader/loader.h).
   virtual absl::Status StartShare(uint64_t seed, int64_t epoch,
@@ -65,18 +71,23 @@ class DeviceLoader {
   virtual void EndEpoch() = 0;
   // Files that the current epoch could not use.
   virtual const FaultList& faults() const = 0;
-};
-// Of `spec` it uses batch size, workers, prefetch, crop, on_error, shuffle and
-// settings. REQUIRES: the source has places, or is a RemoteSource.
-absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
-    const LoaderSpec& spec, GpuRecipe recipe, std::unique_ptr<Source> source);
+  // Of the epoch that was ended last. REQUIRES: there was one.
+  virtual DeviceEpochReport report() const = 0;
 
-class CudaLoaderAdapter : public CudaAdapter {
- public:
-  absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
-      const PrepareCommand& spec, const LoaderInput& input) override {
-    return MakeGpuLoader(spec, input.files);
-  }
+  // Writes the sample of one item to `out` in host memory, as floats before
+  // mixing. REQUIRES: no epoch is running.
+  virtual absl::Status MakeSample(int64_t item, uint64_t seed, float* out) = 0;
 };
+
+// Who decodes: GpuLoaderOptionsOf, but by the CPU alone where nvJPEG was not
+// asked for and is not installed.
+absl::StatusOr<GpuLoaderOptions> UsableGpuOptions(
+    int workers, const std::map<std::string, std::string>& settings);
+
+// Of `options` it uses batch_size, buffers, drop_last, shuffle and on_error.
+// REQUIRES: the source has places, or is a RemoteSource.
+absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
+    std::unique_ptr<Source> source, const LoaderOptions& options,
+    GpuRecipe recipe, const GpuLoaderOptions& decoders);
 
 }  // namespace feedrate

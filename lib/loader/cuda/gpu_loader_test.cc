@@ -1,6 +1,6 @@
-// The loader of cuda and the copy stage of the native loader, on a GPU: batches
-// compared with those of the CPU. gpu_recipe_test and gpu_work_test check draws
-// and the division of work without a GPU.
+// The loader of a GPU and copies to it: batches compared with those of the CPU.
+// gpu_recipe_test and gpu_work_test check draws and the division of work
+// without a GPU.
 #include "lib/loader/cuda/gpu_loader.h"
 
 #include <cuda_runtime_api.h>
@@ -15,14 +15,10 @@
 #include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/files.h"
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/cuda_copy.h"
-#include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/testing/recipe_batches.h"
-#include "lib/loader/epoch_report.h"
 #include "lib/loader/testing/test_files.h"
-#include "lib/loader/worker/native_adapter.h"
 #include "lib/ops/cuda/cuda_device.h"
 
 namespace feedrate {
@@ -47,25 +43,16 @@ class GpuLoaderTest : public ::testing::Test {
   }
 };
 
-std::vector<SourceFile> FilesOf(const std::string& folder) {
-  std::vector<SourceFile> files;
-  for (int i = 0; i < kTestFiles; ++i) {
-    const std::string path = absl::StrFormat("%s/%03d.jpg", folder, i);
-    files.push_back(
-        {path, static_cast<int64_t>(ReadFile(path).value().size())});
-  }
-  return files;
-}
-
 // Small pieces, so that a batch consists of more than one.
-TestBatches GpuBatches(const PrepareCommand& spec, const std::string& folder,
+TestBatches GpuBatches(const LoaderOptions& options, const std::string& folder,
                        std::unique_ptr<NvJpegDecoder> decoder) {
-  const GpuRecipe recipe = GpuRecipe::Create(spec).value();
+  const GpuRecipe recipe =
+      GpuRecipe::Create(options.recipe, options.mix).value();
   const auto source = FolderSource(folder).value();
   DecodeCost cost(*source, recipe);
   const ChunkContext context = {*source, recipe, cost, false};
   const auto maker = ChunkMaker::Create(context, std::move(decoder)).value();
-  const int64_t values = int64_t{3} * spec.loader->crop * spec.loader->crop;
+  const int64_t values = recipe.shape().values();
   DeviceBlock blocks[2];
   TestBatches batches(2);
   FaultList faults;
@@ -104,8 +91,8 @@ void Compare(const std::string& transform, int crop, const Levels& allowed,
   SCOPED_TRACE(transform);
   const std::string folder = TestFolder(kTestFiles);
   const TestBatches wanted =
-      CpuBatches(RecipeSpec(transform, {"native", "opencv"}, crop), folder);
-  const TestBatches made = GpuBatches(RecipeSpec(transform, {"cuda"}, crop),
+      CpuBatches(TestOptions(transform, {"native", "opencv"}, crop), folder);
+  const TestBatches made = GpuBatches(TestOptions(transform, {"cuda"}, crop),
                                       folder, std::move(decoder));
   ASSERT_EQ(wanted.size(), made.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -143,38 +130,6 @@ TEST_F(GpuLoaderTest, EnginesDecodeNearlyTheSame) {
   }
 }
 
-TEST_F(GpuLoaderTest, EpochsWithAFileThatIsBroken) {
-  for (const char* nvjpeg : {"off", "auto"}) {
-    SCOPED_TRACE(nvjpeg);
-    PrepareCommand spec = RecipeSpec("CutMix", {"cuda"}, 24);
-    spec.device = "cuda";
-    spec.loader->on_error = "skip";
-    if (std::strcmp(nvjpeg, "off") == 0) {
-      spec.loader->settings = {{"nvjpeg", "off"}};
-    }
-    LoaderInput input;
-    input.files = FilesOf(TestFolder(kTestFiles, {3}));
-    CudaLoaderAdapter adapter;
-    const auto loader = adapter.PrepareLoader(spec, input);
-    ASSERT_TRUE(loader.ok()) << loader.status();
-    EpochCommand command;
-    command.count = 2 * kTestFiles;
-    for (int i = 0; i < 3; ++i) {
-      const auto reply = (*loader)->RunEpoch(command);
-      ASSERT_TRUE(reply.ok()) << reply.status();
-      EXPECT_EQ(reply->items(), 2 * kTestFiles);
-      EXPECT_EQ(reply->batches(), 3);
-      EXPECT_EQ(reply->bytes_out(), 2 * kTestFiles * 3 * 24 * 24 * 4);
-      EXPECT_GT(reply->gpu_allocated_bytes(), 3 * kTestBatch * 24 * 24 * 4);
-      // An engine may decode what there is without reporting an error.
-      if (!spec.loader->settings.empty()) {
-        EXPECT_EQ(reply->errors_total(), 2);
-        EXPECT_THAT(reply->errors(0).path(), HasSubstr("003.jpg"));
-      }
-    }
-  }
-}
-
 TEST_F(GpuLoaderTest, CopiesFromPinnedMemory) {
   const auto memory = PinnedMemory().value();
   const auto copy = CudaCopy().value();
@@ -197,60 +152,12 @@ TEST_F(GpuLoaderTest, CopiesFromPinnedMemory) {
             copy->slots() * static_cast<int64_t>(kValues * sizeof(float)));
 }
 
-TEST_F(GpuLoaderTest, TheNativeLoaderCopies) {
-  PrepareCommand spec = RecipeSpec("HorizontalFlip", {"opencv"}, 24);
-  spec.device = "cuda";
-  spec.loader->scope = kCopyScope;
-  LoaderInput input;
-  input.files = FilesOf(TestFolder(kTestFiles));
-  NativeAdapter adapter;
-  const auto loader = adapter.PrepareLoader(spec, input);
-  ASSERT_TRUE(loader.ok()) << loader.status();
-  EpochCommand command;
-  command.count = 40;
-  for (int i = 0; i < 3; ++i) {
-    const auto reply = (*loader)->RunEpoch(command);
-    ASSERT_TRUE(reply.ok()) << reply.status();
-    EXPECT_EQ(reply->items(), 40);
-    EXPECT_EQ(reply->stages().rbegin()->name(), "copy");
-    EXPECT_EQ(reply->gpu_reserved_bytes(), 2 * kTestBatch * 3 * 24 * 24 * 4);
-  }
-}
-
-TEST_F(GpuLoaderTest, LimitsOfTheDevice) {
-  PrepareCommand spec = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
-  spec.device = "cuda";
-  spec.loader->ablation = kDeviceLimits;
-  LoaderInput input;
-  input.files = FilesOf(TestFolder(kTestFiles));
-  CudaLoaderAdapter adapter;
-  const auto loader = adapter.PrepareLoader(spec, input);
-  ASSERT_TRUE(loader.ok()) << loader.status();
-  EpochCommand command;
-  command.limit_s = 0.1;
-  const auto reply = (*loader)->RunEpoch(command);
-  ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_GT(reply->device_limits().copy_bytes_per_s(), 1e6);
-}
-
 TEST(WithoutAGpuTest, EverythingSaysSo) {
   if (NoGpu().empty()) GTEST_SKIP() << "there is a GPU";
   const auto says_so = AnyOf(HasSubstr("no GPU"), HasSubstr("CUDA"));
-  PrepareCommand spec = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
-  spec.device = "cuda";
-  LoaderInput input;
-  input.files = FilesOf(TestFolder(kTestFiles));
-  CudaLoaderAdapter adapter;
-  EXPECT_THAT(
-      std::string(adapter.PrepareLoader(spec, input).status().message()),
-      says_so);
   EXPECT_THAT(std::string(PinnedMemory().status().message()), says_so);
   EXPECT_THAT(std::string(CudaCopy().status().message()), says_so);
   EXPECT_THAT(std::string(CopyBytesPerSecond().status().message()), says_so);
-  spec.device = "cpu";
-  EXPECT_THAT(
-      std::string(adapter.PrepareLoader(spec, input).status().message()),
-      HasSubstr("to device cuda"));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
@@ -150,18 +149,6 @@ absl::Status GpuRecipe::AddSteps(const Recipe& recipe) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<GpuRecipe> GpuRecipe::Create(const PrepareCommand& spec) {
-  ASSIGN_OR_RETURN(const MixOptions mix, MixOptionsOf(spec));
-  ASSIGN_OR_RETURN(const Recipe recipe, RecipeOf(spec));
-  const std::vector<RecipeStep>& steps = recipe.steps;
-  if (recipe.first_step_crops &&
-      (steps.empty() || steps[0].one_of.size() != 1 ||
-       steps[0].probability < 1)) {
-    return NoPart(TransformOf(spec), "does not begin with a crop");
-  }
-  return Create(recipe, mix);
-}
-
 absl::StatusOr<GpuRecipe> GpuRecipe::Create(const Recipe& given,
                                             const MixOptions& mix) {
   if (given.channels != 3 || given.mean.empty() ||
@@ -169,6 +156,11 @@ absl::StatusOr<GpuRecipe> GpuRecipe::Create(const Recipe& given,
     return absl::InvalidArgumentError(
         "the loader of cuda makes batches of three channels, with as many mean "
         "as std");
+  }
+  if (given.first_step_crops &&
+      (given.steps.empty() || given.steps[0].one_of.size() != 1 ||
+       given.steps[0].probability < 1)) {
+    return absl::InvalidArgumentError("the recipe does not begin with a crop");
   }
   GpuRecipe recipe;
   recipe.mix_ = mix;

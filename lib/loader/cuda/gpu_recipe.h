@@ -8,10 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/adapters/worker/adapter.h"
 #include "lib/loader/batch.h"
 #include "lib/loader/recipe.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/ops/cuda/fused_op.h"
 #include "lib/ops/cuda/kernels/batch.h"
 #include "lib/ops/params.h"
@@ -23,11 +22,8 @@ namespace feedrate {
 // Thread-safe.
 class GpuRecipe {
  public:
-  // Takes one transform of `cuda`, several of them (kStepsOp of
-  // lib/loader/recipe.h) or a mixing operation (lib/loader/recipe.h).
-  // InvalidArgument names what one launch cannot do.
-  static absl::StatusOr<GpuRecipe> Create(const PrepareCommand& spec);
-  // Same, with steps of `cuda`, for batches that may also be mixed.
+  // Steps are transforms of `cuda`. InvalidArgument names what one launch
+  // cannot do.
   static absl::StatusOr<GpuRecipe> Create(const Recipe& recipe,
                                           const MixOptions& mix);
 

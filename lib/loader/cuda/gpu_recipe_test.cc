@@ -15,12 +15,11 @@
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/cuda/testing/recipe_batches.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/image.h"
 #include "lib/media/image_file.h"
 #include "lib/ops/cuda/kernels/host_kernels.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
@@ -39,12 +38,13 @@ HostImage ReadTestImage(const Source& source, int64_t item) {
 }
 
 // What ChunkMaker does, on the host.
-TestBatches ByLaunches(const PrepareCommand& spec, const std::string& folder,
+TestBatches ByLaunches(const LoaderOptions& options, const std::string& folder,
                        int most) {
-  const GpuRecipe recipe = GpuRecipe::Create(spec).value();
+  const GpuRecipe recipe =
+      GpuRecipe::Create(options.recipe, options.mix).value();
   const auto source = FolderSource(folder).value();
   const ItemOrder order(0, kTestFiles, kTestFiles, false, kTestSeed, 0);
-  const int64_t values = int64_t{3} * spec.loader->crop * spec.loader->crop;
+  const int64_t values = recipe.shape().values();
   // In an order unrelated to their places.
   BatchQueue queue(kTestFiles, kTestBatch, 2, recipe.mixes(),
                    [](int64_t item) { return item * 5 % 7; });
@@ -78,9 +78,9 @@ void Compare(const std::string& transform, int crop, const Levels& allowed) {
   SCOPED_TRACE(transform);
   const std::string folder = TestFolder(kTestFiles);
   const TestBatches wanted =
-      CpuBatches(RecipeSpec(transform, {"native", "opencv"}, crop), folder);
+      CpuBatches(TestOptions(transform, {"native", "opencv"}, crop), folder);
   const TestBatches made =
-      ByLaunches(RecipeSpec(transform, {"cuda"}, crop), folder, 6);
+      ByLaunches(TestOptions(transform, {"cuda"}, crop), folder, 6);
   ASSERT_EQ(wanted.size(), made.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Levels levels = DifferenceOf(wanted[i], made[i]);
@@ -110,11 +110,10 @@ TEST(GpuRecipeTest, ThreeAugmentIsThatOfTheCpu) {
   Compare("ThreeAugment", 24, {5, 1});
 }
 
-// A recipe as the Python module gives it, of `native` or of `cuda`.
-LoaderOptions ShuffledOptions(const PrepareCommand& flip) {
-  LoaderOptions options;
-  options.recipe.crop = 24;
-  options.recipe.steps = {{{TransformOf(flip)}, 0.5}};
+// A recipe as the Python module gives it, of `opencv` or of `cuda`.
+LoaderOptions ShuffledOptions(const char* library) {
+  LoaderOptions options = TestOptions("HorizontalFlip", {library}, 24);
+  options.recipe.steps[0].probability = 0.5;
   options.mix.kind = MixKind::kMixup;
   options.batch_size = 3;
   options.shuffle = true;
@@ -124,12 +123,9 @@ LoaderOptions ShuffledOptions(const PrepareCommand& flip) {
 
 TEST(GpuRecipeTest, SharesOfAnEpochAreThoseOfTheCpu) {
   const std::string folder = TestFolder(kTestFiles);
-  const PrepareCommand flip = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
-  const LoaderOptions ours = ShuffledOptions(flip);
+  const LoaderOptions ours = ShuffledOptions("cuda");
   const auto loader =
-      Loader::Create(
-          FolderSource(folder).value(),
-          ShuffledOptions(RecipeSpec("HorizontalFlip", {"opencv"}, 24)))
+      Loader::Create(FolderSource(folder).value(), ShuffledOptions("opencv"))
           .value();
   const GpuRecipe recipe = GpuRecipe::Create(ours.recipe, ours.mix).value();
   EXPECT_FALSE(recipe.needs_clusters());
@@ -169,8 +165,7 @@ TEST(GpuRecipeTest, BytesAndPixelsAreThoseOfTheCpu) {
         SampleFormat::kBytePixels}) {
     SCOPED_TRACE(static_cast<int>(format));
     const auto options = [&](const char* library) {
-      LoaderOptions made =
-          ShuffledOptions(RecipeSpec("HorizontalFlip", {library}, 24));
+      LoaderOptions made = ShuffledOptions(library);
       made.recipe.format = format;
       made.mix.kind = MixKind::kNone;
       return made;
@@ -203,9 +198,13 @@ TEST(GpuRecipeTest, BytesAndPixelsAreThoseOfTheCpu) {
   }
 }
 
+GpuRecipe RecipeOf(const char* transform, int crop) {
+  const LoaderOptions options = TestOptions(transform, {"cuda"}, crop);
+  return GpuRecipe::Create(options.recipe, options.mix).value();
+}
+
 TEST(GpuRecipeTest, EveryOneOfTheThreeIsDrawn) {
-  const GpuRecipe recipe =
-      GpuRecipe::Create(RecipeSpec("ThreeAugment", {"cuda"}, 24)).value();
+  const GpuRecipe recipe = RecipeOf("ThreeAugment", 24);
   EXPECT_TRUE(recipe.batch().thirds);
   EXPECT_TRUE(recipe.batch().colours);
   EXPECT_FALSE(recipe.mixes());
@@ -229,8 +228,7 @@ TEST(GpuRecipeTest, EveryOneOfTheThreeIsDrawn) {
 }
 
 TEST(GpuRecipeTest, WindowsOfAResizedCropAreInside) {
-  const PrepareCommand spec = RecipeSpec("RandomResizedCrop", {"cuda"}, 224);
-  const GpuRecipe recipe = GpuRecipe::Create(spec).value();
+  const GpuRecipe recipe = RecipeOf("RandomResizedCrop", 224);
   for (int i = 0; i < 500; ++i) {
     Random random = ItemRandom(2, i);
     const FusedSize image = {60 + i, 500 - i / 2};
@@ -244,15 +242,15 @@ TEST(GpuRecipeTest, WindowsOfAResizedCropAreInside) {
   }
 }
 
-PrepareCommand Steps(const std::vector<std::string>& steps) {
-  PrepareCommand spec = RecipeSpec("ThreeAugment", {"cuda"}, 24);
-  spec.params = steps;
-  return spec;
+Recipe Steps(const std::vector<std::string>& steps) {
+  Recipe recipe;
+  recipe.steps = StepsOf({"ThreeAugment", kStepsOp, steps, ""}).value();
+  return recipe;
 }
 
 TEST(GpuRecipeTest, WhatALaunchDoesNotDoIsNamed) {
-  const auto refused = [](const PrepareCommand& spec) {
-    return std::string(GpuRecipe::Create(spec).status().message());
+  const auto refused = [](const Recipe& recipe) {
+    return std::string(GpuRecipe::Create(recipe, {}).status().message());
   };
   EXPECT_THAT(refused(Steps({"step1=equalize"})), HasSubstr("equalize"));
   EXPECT_THAT(refused(Steps({"step1=flip{axis=vertical}"})),
@@ -267,16 +265,14 @@ TEST(GpuRecipeTest, WhatALaunchDoesNotDoIsNamed) {
               HasSubstr("at most one of"));
   EXPECT_THAT(refused(Steps({"step1=resize{size=(3,3)}"})),
               HasSubstr("is no part of the recipe"));
-  PrepareCommand nine = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
-  nine.loader->channels = 9;
+  Recipe nine = Steps({"step1=flip{axis=horizontal}"});
+  nine.channels = 9;
   EXPECT_THAT(refused(nine), HasSubstr("three channels"));
-  PrepareCommand crop = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
-  crop.loader->is_crop = true;
+  Recipe crop = Steps({"step1=flip{axis=horizontal}"});
+  crop.first_step_crops = true;
   EXPECT_THAT(refused(crop), HasSubstr("is no crop"));
-}
-
-GpuRecipe RecipeOf(const char* transform, int crop) {
-  return GpuRecipe::Create(RecipeSpec(transform, {"cuda"}, crop)).value();
+  crop.steps.clear();
+  EXPECT_THAT(refused(crop), HasSubstr("does not begin with a crop"));
 }
 
 TEST(DecodeCostTest, SmallWindowsHighUpAreTheCpus) {
@@ -337,26 +333,18 @@ TEST(DecodeCostTest, WhatAnEngineCannotDecodeIsTheCpus) {
 
 // Entries of configs/transforms/ for `nvdec` are recipes of one launch.
 
-PrepareCommand SpecOf(const Catalogue& catalogue, const Transform& transform,
-                      const Implementation& entry) {
-  PrepareCommand spec;
-  spec.library = "nvdec";
-  spec.transform = transform.name();
-  spec.scenario = "video-16f";
-  spec.native_op = entry.native_op();
-  spec.params.assign(entry.params().begin(), entry.params().end());
-  spec.device = "cuda";
-  LoaderSpec& loader = spec.loader.emplace();
-  loader.scope = "decode_dataloader_augment";
-  loader.source = "files";
-  loader.channels = 3;
-  loader.crop = 224;
-  loader.mean = {0.485, 0.456, 0.406};
-  loader.std = {0.229, 0.224, 0.225};
+Recipe RecipeOf(const Catalogue& catalogue, const Transform& transform,
+                const Implementation& entry) {
+  Recipe recipe;
+  recipe.steps = StepsOf({transform.name(),
+                          entry.native_op(),
+                          {entry.params().begin(), entry.params().end()},
+                          ""})
+                     .value();
   const auto& crops = catalogue.policy().loader().crop_transforms();
-  loader.is_crop =
+  recipe.first_step_crops =
       std::find(crops.begin(), crops.end(), transform.name()) != crops.end();
-  return spec;
+  return recipe;
 }
 
 TEST(ClipRecipesTest, EveryEntryIsOneLaunch) {
@@ -370,7 +358,7 @@ TEST(ClipRecipesTest, EveryEntryIsOneLaunch) {
       SCOPED_TRACE(transform.name());
       ++entries;
       const auto recipe =
-          GpuRecipe::Create(SpecOf(catalogue, transform, entry));
+          GpuRecipe::Create(RecipeOf(catalogue, transform, entry), {});
       ASSERT_TRUE(recipe.ok()) << recipe.status();
       EXPECT_FALSE(recipe->mixes());
       EXPECT_EQ(recipe->batch().height, 224);

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
-#include <string>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
 
 namespace feedrate {
 
@@ -162,13 +163,14 @@ absl::StatusOr<int> ThreadsOf(const std::string& value) {
 
 }  // namespace
 
-absl::StatusOr<GpuLoaderOptions> GpuLoaderOptionsOf(const LoaderSpec& spec) {
+absl::StatusOr<GpuLoaderOptions> GpuLoaderOptionsOf(
+    int workers, const std::map<std::string, std::string>& settings) {
   GpuLoaderOptions options;
-  options.workers = std::max(0, spec.workers);
+  options.workers = std::max(0, workers);
   // Without the setting, use what is available.
   std::string nvjpeg = "auto";
   int threads = 0;
-  for (const auto& [name, value] : spec.settings) {
+  for (const auto& [name, value] : settings) {
     if (name == "nvjpeg_threads") {
       ASSIGN_OR_RETURN(threads, ThreadsOf(value));
     } else if (name == "nvjpeg") {
@@ -179,7 +181,7 @@ absl::StatusOr<GpuLoaderOptions> GpuLoaderOptionsOf(const LoaderSpec& spec) {
                        "; there are nvjpeg and nvjpeg_threads"));
     }
   }
-  options.nvjpeg_optional = spec.settings.count("nvjpeg") == 0;
+  options.nvjpeg_optional = settings.count("nvjpeg") == 0;
   if (nvjpeg == "off") return options;
   // Its kernels are no faster than two cores, and keep two cores waiting.
   if (nvjpeg == "auto") nvjpeg = "hardware";

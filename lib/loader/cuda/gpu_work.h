@@ -5,19 +5,15 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/worker/adapter.h"
-#include "lib/base/status_macros.h"
-#include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
@@ -123,10 +119,11 @@ struct GpuLoaderOptions {
   bool nvjpeg_optional = false;
 };
 
-// Who decodes for a loader job: `workers`, and the settings `nvjpeg` (auto,
-// hardware, gpu, both or off) and `nvjpeg_threads` (threads for each of these).
-// InvalidArgument names an unknown setting.
-absl::StatusOr<GpuLoaderOptions> GpuLoaderOptionsOf(const LoaderSpec& spec);
+// Who decodes: `workers`, and the settings `nvjpeg` (auto, hardware, gpu, both
+// or off) and `nvjpeg_threads` (threads for each of these). InvalidArgument
+// names an unknown setting.
+absl::StatusOr<GpuLoaderOptions> GpuLoaderOptionsOf(
+    int workers, const std::map<std::string, std::string>& settings);
 
 // Decodes files first … first+count-1 of a batch.
 using DecodePart = std::function<absl::Status(int first, int count)>;
@@ -159,33 +156,5 @@ std::optional<JpegHead> ReadJpegHead(absl::string_view bytes);
 // True if nvJPEG's engine decodes it: baseline, gray or color, and not sampled
 // as 4:1:1 or 4:1:0.
 bool EngineDecodes(const JpegHead& head);
-
-// Measures for about this many seconds.
-using MeasureLimits = std::function<absl::StatusOr<DeviceLimits>(double)>;
-
-// A loader that loads nothing: answers an epoch with `device_limits` and no
-// items.
-class LimitsLoader : public PreparedLoader {
- public:
-  explicit LimitsLoader(MeasureLimits measure) : measure_(std::move(measure)) {}
-
-  absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
-    EpochReply reply;
-    ASSIGN_OR_RETURN(*reply.mutable_device_limits(),
-                     measure_(command.limit_s > 0 ? command.limit_s : kUsualS));
-    return reply;
-  }
-  absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
-    return absl::UnimplementedError("limits have no outputs");
-  }
-
- private:
-  static constexpr double kUsualS = 0.6;
-  const MeasureLimits measure_;
-};
-
-inline std::unique_ptr<PreparedLoader> MakeLimitsLoader(MeasureLimits measure) {
-  return std::make_unique<LimitsLoader>(std::move(measure));
-}
 
 }  // namespace feedrate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -222,48 +223,46 @@ TEST(BatchQueueTest, StopsEarly) {
 
 using ::testing::HasSubstr;
 
-LoaderSpec Spec(const std::string& nvjpeg) {
-  LoaderSpec spec;
-  spec.workers = 3;
-  if (!nvjpeg.empty()) spec.settings["nvjpeg"] = nvjpeg;
-  return spec;
+using Settings = std::map<std::string, std::string>;
+
+absl::StatusOr<GpuLoaderOptions> With(const std::string& nvjpeg) {
+  return GpuLoaderOptionsOf(
+      3, nvjpeg.empty() ? Settings() : Settings{{"nvjpeg", nvjpeg}});
 }
 
 TEST(GpuLoaderOptionsTest, WhoDecodes) {
-  const auto options = GpuLoaderOptionsOf(Spec("")).value();
+  const auto options = With("").value();
   EXPECT_EQ(options.workers, 3);
   EXPECT_GT(options.hardware_threads, 0);
   EXPECT_EQ(options.gpu_threads, 0);
   EXPECT_TRUE(options.nvjpeg_optional);
-  EXPECT_EQ(GpuLoaderOptionsOf(Spec("off"))->hardware_threads, 0);
-  EXPECT_EQ(GpuLoaderOptionsOf(Spec("gpu"))->hardware_threads, 0);
-  EXPECT_GT(GpuLoaderOptionsOf(Spec("gpu"))->gpu_threads, 0);
-  EXPECT_GT(GpuLoaderOptionsOf(Spec("both"))->gpu_threads, 0);
-  EXPECT_GT(GpuLoaderOptionsOf(Spec("both"))->hardware_threads, 0);
-  EXPECT_FALSE(GpuLoaderOptionsOf(Spec("hardware"))->nvjpeg_optional);
+  EXPECT_EQ(With("off")->hardware_threads, 0);
+  EXPECT_EQ(With("gpu")->hardware_threads, 0);
+  EXPECT_GT(With("gpu")->gpu_threads, 0);
+  EXPECT_GT(With("both")->gpu_threads, 0);
+  EXPECT_GT(With("both")->hardware_threads, 0);
+  EXPECT_FALSE(With("hardware")->nvjpeg_optional);
 }
 
 TEST(GpuLoaderOptionsTest, HowManyFeedTheEngines) {
-  LoaderSpec spec = Spec("both");
-  spec.settings["nvjpeg_threads"] = "7";
-  EXPECT_EQ(GpuLoaderOptionsOf(spec)->hardware_threads, 7);
-  EXPECT_EQ(GpuLoaderOptionsOf(spec)->gpu_threads, 7);
-  spec.settings["nvjpeg"] = "off";
-  EXPECT_EQ(GpuLoaderOptionsOf(spec)->hardware_threads, 0);
+  Settings settings = {{"nvjpeg", "both"}, {"nvjpeg_threads", "7"}};
+  EXPECT_EQ(GpuLoaderOptionsOf(3, settings)->hardware_threads, 7);
+  EXPECT_EQ(GpuLoaderOptionsOf(3, settings)->gpu_threads, 7);
+  settings["nvjpeg"] = "off";
+  EXPECT_EQ(GpuLoaderOptionsOf(3, settings)->hardware_threads, 0);
   for (const char* wrong : {"0", "65", "-1", "two", ""}) {
-    spec.settings["nvjpeg_threads"] = wrong;
-    EXPECT_THAT(std::string(GpuLoaderOptionsOf(spec).status().message()),
+    settings["nvjpeg_threads"] = wrong;
+    EXPECT_THAT(std::string(GpuLoaderOptionsOf(3, settings).status().message()),
                 HasSubstr("use 1 to 64"))
         << wrong;
   }
 }
 
 TEST(GpuLoaderOptionsTest, MistakesAreNamed) {
-  EXPECT_THAT(std::string(GpuLoaderOptionsOf(Spec("maybe")).status().message()),
+  EXPECT_THAT(std::string(With("maybe").status().message()),
               HasSubstr("nvjpeg=maybe"));
-  LoaderSpec spec = Spec("");
-  spec.settings["colour"] = "red";
-  EXPECT_THAT(std::string(GpuLoaderOptionsOf(spec).status().message()),
+  const Settings settings = {{"colour", "red"}};
+  EXPECT_THAT(std::string(GpuLoaderOptionsOf(3, settings).status().message()),
               HasSubstr("no setting colour"));
 }
 

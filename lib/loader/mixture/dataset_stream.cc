@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/media/image.h"
 #include "lib/media/image_file.h"
 #include "lib/media/parallel.h"

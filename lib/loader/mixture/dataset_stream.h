@@ -14,9 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/mixture/episode.h"
+#include "lib/loader/mixture/mixture_spec.h"
 #include "lib/loader/mixture/video_frames.h"
 #include "lib/media/jpeg/region.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

@@ -18,7 +18,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 #include "lib/loader/mixture/lerobot.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/storage/checksum.h"
 
 namespace feedrate {

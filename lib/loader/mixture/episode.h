@@ -15,9 +15,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/base/unique_fd.h"
+#include "lib/loader/mixture/mixture_spec.h"
 #include "lib/ops/params.h"
 #include "lib/storage/tfrecord.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

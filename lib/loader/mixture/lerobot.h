@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/worker/loader_message.h"
+#include "lib/loader/mixture/mixture_spec.h"
 
 namespace feedrate {
 

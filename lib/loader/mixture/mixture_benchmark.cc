@@ -15,9 +15,9 @@
 #include "lib/loader/mixture/dataset_stream.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/mixture_loader.h"
+#include "lib/loader/mixture/mixture_spec.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/parallel.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/loader/mixture/mixture_spec.h"
 #include "lib/media/image.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

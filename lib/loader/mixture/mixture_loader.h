@@ -25,8 +25,8 @@
 #include "lib/loader/batch.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/mixture/dataset_stream.h"
-#include "lib/loader/worker_team.h"
-#include "lib/worker/loader_message.h"
+#include "lib/loader/mixture/mixture_spec.h"
+#include "lib/loader/internal/worker_team.h"
 
 namespace feedrate {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/loader/mixture/mixture_loader.h"
-#include "lib/worker/loader_message.h"
+#include "lib/loader/mixture/mixture_spec.h"
 
 namespace feedrate {
 

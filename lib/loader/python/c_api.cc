@@ -20,7 +20,7 @@
 #include "lib/loader/loader.h"
 #include "lib/loader/python/engine.h"
 #include "lib/loader/python/settings.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 
 // Python's own, in every process that has Python.
 extern "C" __attribute__((weak)) int PyCapsule_IsValid(void* capsule,

@@ -11,7 +11,7 @@
 #include "lib/loader/batch.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 
 namespace feedrate {
 

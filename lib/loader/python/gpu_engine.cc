@@ -2,7 +2,9 @@
 // --config=cuda.
 #include <cuda_runtime_api.h>
 
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,6 @@
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/python/engine.h"
 #include "lib/ops/cuda/cuda_device.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
@@ -101,19 +102,15 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeGpuEngine(
                      "; leave it out, or pass device=\"cpu\""));
   }
   RETURN_IF_ERROR(CheckDevice(gpu.device, recipe->needs_clusters()));
-  LoaderSpec spec;
-  spec.batch_size = options.batch_size;
-  spec.workers = options.workers;
-  spec.prefetch = options.buffers;
-  spec.shuffle = options.shuffle;
-  spec.crop = options.recipe.crop;
-  spec.on_error = options.on_error == OnError::kFail ? "fail" : "skip";
-  if (gpu.nvjpeg != "auto") spec.settings["nvjpeg"] = gpu.nvjpeg;
+  std::map<std::string, std::string> settings;
+  if (gpu.nvjpeg != "auto") settings["nvjpeg"] = gpu.nvjpeg;
   const OnDevice on(gpu.device);
   const Source& items = *source;
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<DeviceLoader> loader,
-      MakeDeviceLoader(spec, *std::move(recipe), std::move(source)));
+  ASSIGN_OR_RETURN(const GpuLoaderOptions decoders,
+                   UsableGpuOptions(options.workers, settings));
+  ASSIGN_OR_RETURN(std::unique_ptr<DeviceLoader> loader,
+                   MakeDeviceLoader(std::move(source), options,
+                                    *std::move(recipe), decoders));
   return std::make_unique<GpuEngine>(options, gpu.device, items,
                                      std::move(loader));
 }

@@ -140,6 +140,12 @@ absl::StatusOr<std::unique_ptr<Source>> SourceOfFiles(
 
 // What is done to them.
 
+struct FoundTransform {
+  TransformSpec spec;
+  // It replaces the recipe's crop.
+  bool is_crop = false;
+};
+
 // Finds transforms by name, in the catalogue of `configs`.
 class Transforms {
  public:
@@ -162,7 +168,7 @@ class Transforms {
   }
 
   // The transform as `pipeline` gives it to the native loader.
-  absl::StatusOr<PrepareCommand> Find(const std::string& name) const {
+  absl::StatusOr<FoundTransform> Find(const std::string& name) const {
     std::vector<std::string> known;
     for (const Transform& transform : set_->transforms()) {
       const Implementation* const how =
@@ -177,18 +183,16 @@ class Transforms {
       }
       known.push_back(transform.name());
       if (transform.name() != name) continue;
-      PrepareCommand spec;
-      spec.library = library_;
+      FoundTransform found;
+      TransformSpec& spec = found.spec;
       spec.transform = name;
       spec.native_op = how->native_op();
       spec.params.assign(how->params().begin(), how->params().end());
       spec.wrap = how->wrap();
-      spec.loader.emplace();
-      spec.loader->batch_transform = transform.batch_transform();
       const auto& crops = catalogue_->policy().loader().crop_transforms();
-      spec.loader->is_crop =
+      found.is_crop =
           std::find(crops.begin(), crops.end(), name) != crops.end();
-      return spec;
+      return found;
     }
     return absl::InvalidArgumentError(absl::StrCat(
         "transforms: \"", name, "\" is unknown", DidYouMean(name, known)));
@@ -218,10 +222,11 @@ absl::Status AddStep(const Transforms& transforms, const std::string& text,
   Recipe& recipe = options->recipe;
   const std::vector<std::string> names = absl::StrSplit(parts.second, '|');
   for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(PrepareCommand spec, transforms.Find(name));
+    ASSIGN_OR_RETURN(FoundTransform found, transforms.Find(name));
+    TransformSpec& spec = found.spec;
     const bool is_mix = IsMixOp(spec.native_op);
-    if (!is_mix && !spec.loader->is_crop && spec.native_op != kStepsOp) {
-      step.one_of.push_back(TransformOf(spec));
+    if (!is_mix && !found.is_crop && spec.native_op != kStepsOp) {
+      step.one_of.push_back(std::move(spec));
       continue;
     }
     if (names.size() > 1 || step.probability < 1) {
@@ -232,8 +237,7 @@ absl::Status AddStep(const Transforms& transforms, const std::string& text,
       return absl::OkStatus();
     }
     if (spec.native_op == kStepsOp) {
-      ASSIGN_OR_RETURN(const std::vector<RecipeStep> steps,
-                       StepsOf(TransformOf(spec)));
+      ASSIGN_OR_RETURN(const std::vector<RecipeStep> steps, StepsOf(spec));
       recipe.steps.insert(recipe.steps.end(), steps.begin(), steps.end());
       return absl::OkStatus();
     }
@@ -246,7 +250,7 @@ absl::Status AddStep(const Transforms& transforms, const std::string& text,
       }
     }
     recipe.first_step_crops = true;
-    step.one_of.push_back(TransformOf(spec));
+    step.one_of.push_back(std::move(spec));
   }
   recipe.steps.push_back(std::move(step));
   return absl::OkStatus();

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 
 namespace feedrate {
 

@@ -6,28 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/options.h"
+#include "lib/loader/source.h"
 
 namespace feedrate {
-
-// How items are read.
-// kInline: each worker reads its own items, nothing is read ahead. Fastest if
-// the files are in the page cache, since no data moves between threads.
-// kThreads: a pool of reader threads.
-// kIoUring: one thread with many reads in flight in the kernel. Like kThreads,
-// it hides disk latency.
-// kAuto: samples some items. Chooses kInline if most are in the page cache,
-// else kIoUring, or kThreads where io_uring is not allowed or cannot be used.
-// kRemote: many requests in flight to an object store. kAuto chooses it for
-// items that are not in a local cache.
-enum class ReadMethod { kInline, kThreads, kIoUring, kAuto, kRemote };
-
-struct ReadAheadOptions {
-  ReadMethod method = ReadMethod::kAuto;
-  int threads = 4;
-  // Items that are being read or ready to be taken. REQUIRES: > 0.
-  int depth = 32;
-};
 
 // Time spent and queue use of the stage.
 struct ReadAheadTimes {

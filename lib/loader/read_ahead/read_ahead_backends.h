@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/loader/read_ahead/read_ahead.h"
 #include "lib/loader/source/remote_source.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 
 namespace feedrate {
 

@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
 #include "lib/loader/read_ahead/read_ahead.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/loader/testing/test_files.h"
 
 namespace feedrate {

@@ -27,7 +27,6 @@
 #include "lib/storage/object_store.h"
 #include "lib/storage/open_store.h"
 #include "lib/tar/builder.h"
-#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {

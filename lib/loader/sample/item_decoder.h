@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/media/image.h"
 #include "lib/media/jpeg/region.h"
 

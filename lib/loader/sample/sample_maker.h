@@ -12,7 +12,7 @@
 #include "lib/loader/batch.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/sample/item_decoder.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/ops/opencv/crop.h"
 #include "lib/ops/opencv/op.h"
 #include "opencv2/core.hpp"

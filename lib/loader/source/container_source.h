@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 
 namespace feedrate {
 

@@ -15,7 +15,6 @@
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/records/fields.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/shards.h"
 
@@ -132,30 +131,6 @@ absl::StatusOr<absl::string_view> RemoteSource::Read(int64_t item,
 CacheCounts RemoteSource::cache_counts() const {
   return store_.cached == nullptr ? CacheCounts()
                                   : store_.cached->cache().counts();
-}
-
-std::optional<StorageCounts> StorageOf(const Source& source) {
-  if (source.remote() == nullptr) return std::nullopt;
-  const TransferCounts transfers = source.remote()->counts();
-  const CacheCounts cache = source.remote()->cache_counts();
-  StorageCounts counts;
-  counts.set_requests(transfers.requests);
-  counts.set_bytes(transfers.bytes);
-  counts.set_retries(transfers.retries);
-  counts.set_checksum_faults(transfers.checksum_faults);
-  counts.set_busy_s(transfers.busy_s);
-  counts.set_cache_hits(cache.hits);
-  counts.set_cache_misses(cache.misses);
-  counts.set_cache_bad_entries(cache.bad_entries);
-  counts.set_cache_write_failures(cache.write_failures);
-  return counts;
-}
-
-StorageCounts StorageSince(const StorageCounts& before, const Source& source) {
-  StorageCounts now = *StorageOf(source);
-  AddSameFields(before, &now, -1);
-  now.set_busy_s(std::max(0.0, now.busy_s()));
-  return now;
 }
 
 absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(

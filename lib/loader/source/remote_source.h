@@ -13,12 +13,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/source/data_folder.h"
-#include "lib/loader/source/source.h"
-#include "lib/records/worker.pb.h"
+#include "lib/loader/source.h"
+#include "lib/loader/source/source_file.h"
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"
 #include "lib/storage/open_store.h"
-#include "lib/worker/source_list.h"
 
 namespace feedrate {
 
@@ -102,11 +101,6 @@ class RemoteSource final : public Source {
   std::vector<int32_t> block_of_;
   std::vector<CacheBlock> blocks_;
 };
-
-// What the store of a source has done so far; none for local sources.
-std::optional<StorageCounts> StorageOf(const Source& source);
-// The same without what it had done `before`. REQUIRES: it has a store.
-StorageCounts StorageSince(const StorageCounts& before, const Source& source);
 
 // Makes a source from a list of parts of objects. Opens the store, with its
 // cache if it has one. InvalidArgument if an entry of the list is not part of

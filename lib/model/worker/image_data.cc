@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/source/remote_source.h"
+#include "lib/loader/source/source_file.h"
 #include "lib/storage/remote/dialect.h"
-#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {

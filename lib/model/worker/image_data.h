@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/model/worker/image_files.h"
 
 namespace feedrate {

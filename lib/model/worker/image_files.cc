@@ -18,7 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/machine/resources.h"
 #include "lib/machine/root.h"
 

@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/loader/source/data_folder.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 
 namespace feedrate {
 

@@ -24,9 +24,9 @@
 #include "lib/loader/loader.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/mixture_loader.h"
+#include "lib/loader/mixture/mixture_spec.h"
 #include "lib/loader/recipe.h"
-#include "lib/loader/source/source.h"
-#include "lib/worker/loader_message.h"
+#include "lib/loader/source.h"
 
 #if defined(FEEDRATE_CUDA)
 #include "lib/loader/cuda/gpu_loader.h"
@@ -212,6 +212,16 @@ std::unique_ptr<Loader> MakeLoader(std::unique_ptr<Source> source,
                                     std::move(memory), std::move(copy)));
 }
 
+// The steps of the options, or else `usual`.
+std::vector<RecipeStep> RecipeSteps(const LoaderBatchOptions& options,
+                                    const std::string& usual) {
+  TransformSpec steps;
+  steps.native_op = kStepsOp;
+  steps.params = options.recipe;
+  if (steps.params.empty()) steps.params = {usual};
+  return LoaderValue(StepsOf(steps));
+}
+
 }  // namespace
 
 std::unique_ptr<BatchSource> MakeLoaderBatches(
@@ -221,13 +231,8 @@ std::unique_ptr<BatchSource> MakeLoaderBatches(
   loader_options.persistent = true;
   loader_options.drop_last = true;
   loader_options.shuffle = true;
-  TransformSpec steps;
-  steps.native_op = kStepsOp;
-  steps.params = options.recipe;
-  if (steps.params.empty()) {
-    steps.params = {"step1=0.5 cv::flip{flip_code=1}"};
-  }
-  loader_options.recipe.steps = LoaderValue(StepsOf(steps));
+  loader_options.recipe.steps =
+      RecipeSteps(options, "step1=0.5 cv::flip{flip_code=1}");
   return std::make_unique<NativeBatches>(
       MakeLoader(std::move(source), options, loader_options), ClassesOf(files),
       options);
@@ -276,15 +281,16 @@ namespace {
 
 class GpuBatches : public BatchSource {
  public:
-  GpuBatches(const PrepareCommand& spec, std::unique_ptr<Source> source,
+  GpuBatches(const LoaderOptions& loader, std::unique_ptr<Source> source,
              std::vector<int64_t> classes, const LoaderBatchOptions& options)
-      : side_(spec.loader->crop),
+      : side_(loader.recipe.crop),
         classes_(std::move(classes)),
         seed_(options.seed),
         place_(options, static_cast<int64_t>(classes_.size())),
-        loader_(LoaderValue(
-            MakeDeviceLoader(*spec.loader, LoaderValue(GpuRecipe::Create(spec)),
-                             std::move(source)))) {
+        loader_(LoaderValue(MakeDeviceLoader(
+            std::move(source), loader,
+            LoaderValue(GpuRecipe::Create(loader.recipe, loader.mix)),
+            LoaderValue(UsableGpuOptions(loader.workers, {}))))) {
     Start();
   }
 
@@ -334,28 +340,15 @@ class GpuBatches : public BatchSource {
 std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
                                             std::unique_ptr<Source> source,
                                             const LoaderBatchOptions& options) {
-  const Recipe usual;
-  PrepareCommand spec;
-  spec.library = "cuda";
-  spec.device = "cuda";
-  spec.native_op = "feedrate::steps";
-  spec.params = options.recipe;
-  if (spec.params.empty()) spec.params = {"step1=0.5 flip{axis=horizontal}"};
-  LoaderSpec& loader = spec.loader.emplace();
-  loader.source = "files";
+  LoaderOptions loader;
   loader.batch_size = options.batch_size;
   loader.workers = options.workers;
-  loader.prefetch = options.prefetch > 0 ? options.prefetch : kGpuBuffers;
+  loader.buffers = options.prefetch > 0 ? options.prefetch : kGpuBuffers;
   loader.drop_last = loader.shuffle = true;
-  loader.channels = 3;
-  loader.crop = static_cast<int>(options.image_size);
-  loader.crop_position = "random";
-  loader.mean = usual.mean;
-  loader.std = usual.std;
-  loader.input_scale = usual.input_scale;
-  loader.on_error = "skip";
-  return std::make_unique<GpuBatches>(spec, std::move(source), ClassesOf(files),
-                                      options);
+  loader.recipe.crop = static_cast<int>(options.image_size);
+  loader.recipe.steps = RecipeSteps(options, "step1=0.5 flip{axis=horizontal}");
+  return std::make_unique<GpuBatches>(loader, std::move(source),
+                                      ClassesOf(files), options);
 }
 
 #else

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/model/torch/batches.h"
 #include "lib/model/worker/image_files.h"
 

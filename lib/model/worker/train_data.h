@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/model/flops.h"
 #include "lib/model/torch/batches.h"
 #include "lib/model/torch/distributed.h"

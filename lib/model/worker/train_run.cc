@@ -18,7 +18,7 @@
 
 #include "lib/adapters/torch/blas.h"
 #include "lib/loader/source/remote_source.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/machine/energy.h"
 #include "lib/machine/gpu.h"
 #include "lib/model/flops.h"

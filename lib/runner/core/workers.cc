@@ -104,7 +104,6 @@ WorkerProgram NativeWorker(const Catalogue& catalogue,
                            absl::StrCat("lib/adapters/", library)};
   const Library* const found = catalogue.FindLibrary(library);
   if (found == nullptr) return program;
-  if (found->has_worker_package()) program.package = found->worker_package();
   program.build_config = found->worker_build_config();
   program.build_first = found->worker_build_first();
   return program;

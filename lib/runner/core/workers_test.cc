@@ -72,19 +72,12 @@ TEST_F(WorkerCommandTest, SaysWhatToBuild) {
                         "//lib/adapters/torch:worker_torch"));
 }
 
-TEST_F(WorkerCommandTest, OurLoaderIsBesideItsLibrary) {
-  EXPECT_THAT(std::string(Find("native").status().message()),
-              HasSubstr("build //lib/loader/worker:worker_native"));
-  Write("/first/lib/loader/worker/worker_native", "", 0755);
-  EXPECT_EQ(*Find("native"), root_ + "/first/lib/loader/worker/worker_native");
-}
-
 TEST_F(WorkerCommandTest, ProgramsOnTheGpuNeedTheConfig) {
   for (const std::string library : {"cuda", "nvdec"}) {
     EXPECT_EQ(std::string(Find(library).status().message()),
               absl::StrCat("no program worker_", library,
                            "; run: dev/bazel.sh build --config=cuda "
-                           "//lib/loader/",
+                           "//lib/adapters/",
                            library, ":worker_", library));
   }
 }

@@ -18,7 +18,7 @@
 #include "lib/base/text.h"
 #include "lib/draw/progress.h"
 #include "lib/loader/source/remote_source.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/runner/data/cache_folder.h"
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/open_store.h"

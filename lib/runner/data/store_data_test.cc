@@ -18,7 +18,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/loader/source/container_source.h"
 #include "lib/loader/source/data_folder.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/media/image_file.h"
 #include "lib/media/synthetic.h"
 #include "lib/records/job.pb.h"

@@ -1,7 +1,7 @@
 """Data sets that tensorflow-datasets wrote: the native loader and tf.data's
 mixture deliver what tensorflow-datasets reads, byte for byte.
 
-    DUMP_SAMPLES=bazel-bin/lib/loader/mixture/dump_samples \
+    DUMP_SAMPLES=bazel-bin/lib/adapters/native/dump_samples \
       <environment>/bin/python -m library_tests.tfds_test
 
 dev/checks/python_mixture_test.sh runs it.

@@ -7,9 +7,8 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/source/source.h"
-#include "lib/loader/worker/native_adapter.h"
-#include "lib/worker/loader_message.h"
+#include "lib/loader/recipe.h"
+#include "lib/loader/source.h"
 
 namespace feedrate {
 namespace {
@@ -27,54 +26,43 @@ const Implementation* FindEntry(const Transform& transform,
   return nullptr;
 }
 
-void SetLoader(int crop, LoaderSpec* loader) {
-  loader->scope = kDecodeScope;
-  loader->source = "files";
-  loader->batch_size = kTestBatch;
-  loader->workers = 2;
-  loader->prefetch = 2;
-  loader->channels = 3;
-  loader->crop = crop;
-  loader->crop_position = "random";
-  loader->mean = {0.485, 0.456, 0.406};
-  loader->std = {0.229, 0.224, 0.225};
-  loader->input_scale = 255;
-  loader->on_error = "fail";
-}
-
 }  // namespace
 
-PrepareCommand RecipeSpec(const std::string& transform,
+LoaderOptions TestOptions(const std::string& transform,
                           const std::vector<std::string>& libraries, int crop) {
   static const Catalogue* const catalogue =
       new Catalogue(Catalogue::Load("configs").value());
-  PrepareCommand spec;
-  spec.transform = transform;
-  LoaderSpec& loader = spec.loader.emplace();
-  SetLoader(crop, &loader);
+  LoaderOptions options;
+  options.batch_size = kTestBatch;
+  options.on_error = OnError::kFail;
+  options.recipe.crop = crop;
   const auto& crops = catalogue->policy().loader().crop_transforms();
-  loader.is_crop =
+  options.recipe.first_step_crops =
       std::find(crops.begin(), crops.end(), transform) != crops.end();
   const TransformSet& set =
       **catalogue->Transforms(*catalogue->FindScenario("image-rgb"));
   for (const Transform& one : set.transforms()) {
     if (one.name() != transform) continue;
-    loader.batch_transform = one.batch_transform();
     for (const std::string& library : libraries) {
       const Implementation* const entry = FindEntry(one, library);
       if (entry == nullptr) continue;
-      spec.library = library;
-      spec.native_op = entry->native_op();
-      spec.params.assign(entry->params().begin(), entry->params().end());
-      spec.wrap = entry->wrap();
+      const TransformSpec spec = {
+          transform,
+          entry->native_op(),
+          {entry->params().begin(), entry->params().end()},
+          entry->wrap()};
+      options.mix = MixOptionsOf(spec).value();
+      if (!IsMixOp(spec.native_op)) {
+        options.recipe.steps = StepsOf(spec).value();
+      }
       break;
     }
   }
-  return spec;
+  return options;
 }
 
-TestBatches CpuBatches(const PrepareCommand& spec, const std::string& folder) {
-  const LoaderOptions options = NativeOptions(spec).value();
+TestBatches CpuBatches(const LoaderOptions& options,
+                       const std::string& folder) {
   const auto loader =
       Loader::Create(FolderSource(folder).value(), options).value();
   const auto epoch = loader->StartEpoch(kTestSeed, 0, {0, kTestFiles}).value();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/adapters/worker/adapter.h"
+#include "lib/loader/options.h"
 
 namespace feedrate {
 
@@ -17,14 +17,13 @@ inline constexpr uint64_t kTestSeed = 5;
 
 using TestBatches = std::vector<std::vector<float>>;
 
-// The entry of configs/transforms/ (profile `paper`) of the first of
-// `libraries` that has one, as a loader job that reads files to batches of
-// kTestBatch.
-PrepareCommand RecipeSpec(const std::string& transform,
+// The recipe of the entry of configs/transforms/ (profile `paper`) of the first
+// of `libraries` that has one, in batches of kTestBatch.
+LoaderOptions TestOptions(const std::string& transform,
                           const std::vector<std::string>& libraries, int crop);
 
 // One epoch over the first kTestFiles files of `folder` with kTestSeed.
-TestBatches CpuBatches(const PrepareCommand& spec, const std::string& folder);
+TestBatches CpuBatches(const LoaderOptions& options, const std::string& folder);
 
 // Differences in levels (steps of a byte).
 struct Levels {

@@ -233,7 +233,7 @@ ToolInfo Info() {
       "the reason.";
   info.examples = {"nvdec_check --videos=1", "nvdec_check hevc.mp4 av1.mp4"};
   info.takes_arguments = true;
-  info.flag_files = {"lib/loader/nvdec/nvdec_check.cc"};
+  info.flag_files = {"lib/adapters/nvdec/nvdec_check.cc"};
   return info;
 }
 

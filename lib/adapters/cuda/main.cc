@@ -1,8 +1,8 @@
 // worker_cuda: measures our kernels and our GPU loader.
 #include <memory>
 
+#include "lib/adapters/cuda/cuda_loader.h"
 #include "lib/adapters/worker/server.h"
-#include "lib/loader/cuda/gpu_loader.h"
 
 int main(int argc, char** argv) {
   return feedrate::WorkerMain(argc, argv,

@@ -1,7 +1,7 @@
 // The loader of cuda for sanitizers: runs one epoch per input line, in a single
 // process.
 //
-//   bazel-bin/lib/loader/cuda/bench_cuda --folder=images --work=crop
+//   bazel-bin/lib/adapters/cuda/bench_cuda --folder=images --work=crop
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -13,14 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "gflags/gflags.h"
+#include "lib/adapters/cuda/cuda_loader.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
-#include "lib/loader/cuda/gpu_loader.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
@@ -54,7 +54,7 @@ ToolInfo Info() {
       "Decodes on the CPU and with nvJPEG, and makes normalized batches on\n"
       "the device. Answers each line with {\"items\":…,\"elapsed_s\":…}.";
   info.examples = {"yes | head -3 | bench_cuda --folder=images --work=crop"};
-  info.flag_files = {"lib/loader/cuda/bench_cuda.cc"};
+  info.flag_files = {"lib/adapters/cuda/bench_cuda.cc"};
   return info;
 }
 
@@ -132,7 +132,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   const PrepareCommand spec = SpecFromFlags();
   RETURN_IF_ERROR(CheckLoaderSpec(*spec.loader));
   ASSIGN_OR_RETURN(const std::unique_ptr<PreparedLoader> loader,
-                   MakeGpuLoader(spec, files));
+                   MakeCudaLoader(spec, files));
   EpochCommand command;
   command.count = FLAGS_items;
   for (std::string line; std::getline(std::cin, line); ++command.seed) {

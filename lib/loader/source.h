@@ -83,6 +83,7 @@ struct ItemPlace {
   int64_t bytes = 0;
 };
 
+class Corpus;
 class RemoteSource;
 
 // Items by number. Thread-safe.
@@ -162,6 +163,10 @@ absl::StatusOr<std::unique_ptr<Source>> FolderSource(
 // source: `count` times 8-bit HWC without gaps.
 std::unique_ptr<Source> ArraySource(const uint8_t* data, int64_t count,
                                     int height, int width, int channels);
+
+// A source of decoded images in memory: the items of a corpus, which must
+// outlive it. InvalidArgument if they are not 8-bit HWC images.
+absl::StatusOr<std::unique_ptr<Source>> MemorySource(const Corpus& corpus);
 
 // The number in a `.cls` member, of which at most kLabelBytes are read; -1 if
 // it is none.

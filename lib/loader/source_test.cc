@@ -1,4 +1,4 @@
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "lib/loader/nvdec/nvdec_adapter.h"
+#include "lib/adapters/nvdec/nvdec_adapter.h"
 
 #include <cuda_runtime_api.h>
 
@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "lib/adapters/cuda/cuda_probe.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/video/nvdec/nvdec_reader.h"
 #include "lib/ops/cuda/cuda_device.h"

@@ -1,4 +1,4 @@
-#include "lib/loader/worker/native_adapter.h"
+#include "lib/adapters/native/native_adapter.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/adapters/native/loader_job.h"
 #include "lib/adapters/worker/testing/test_runner.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
@@ -382,6 +383,38 @@ int TryAll(const std::string& scenario, int channels) {
 TEST(NativeCellsTest, Rgb) { EXPECT_GE(TryAll("image-rgb", 3), 45); }
 
 TEST(NativeCellsTest, NineChannels) { EXPECT_GE(TryAll("image-9ch", 9), 30); }
+
+TEST(EpochReportTest, AllFaultsAreCountedAndTheFirstNamed) {
+  FaultList faults;
+  const int64_t count = kMaxNamedErrors + 10;
+  for (int64_t i = 0; i < count; ++i) {
+    faults.Add({count - 1 - i, i, "name", "reason"});
+  }
+  EpochReply reply;
+  ReportFaults(faults, &reply);
+  EXPECT_EQ(reply.errors_total(), count);
+  EXPECT_EQ(reply.errors_size(), kMaxNamedErrors);
+  EXPECT_EQ(reply.errors(0).item(), count - 1);
+  EXPECT_EQ(reply.errors(0).path(), "name");
+  EXPECT_EQ(reply.errors(0).reason(), "reason");
+}
+
+TEST(EpochReportTest, StagesKeepTheirTimes) {
+  StageReport stage;
+  stage.name = "decode";
+  stage.busy_s = 1;
+  stage.wait_in_s = 2;
+  stage.wait_out_s = 3;
+  stage.queue_fill = 4;
+  EpochReply reply;
+  ReportStages({stage}, &reply);
+  ASSERT_EQ(reply.stages_size(), 1);
+  EXPECT_EQ(reply.stages(0).name(), "decode");
+  EXPECT_EQ(reply.stages(0).busy_s(), 1);
+  EXPECT_EQ(reply.stages(0).wait_in_s(), 2);
+  EXPECT_EQ(reply.stages(0).wait_out_s(), 3);
+  EXPECT_EQ(reply.stages(0).queue_fill(), 4);
+}
 
 }  // namespace
 }  // namespace feedrate

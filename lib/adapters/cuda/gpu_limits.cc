@@ -1,4 +1,4 @@
-#include "lib/loader/cuda/gpu_limits.h"
+#include "lib/adapters/cuda/gpu_limits.h"
 
 #include <cuda_runtime_api.h>
 

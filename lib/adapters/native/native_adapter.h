@@ -10,7 +10,7 @@
 #include "lib/adapters/worker/adapter.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/read_ahead/read_ahead.h"
-#include "lib/loader/source/source.h"
+#include "lib/loader/source.h"
 
 namespace feedrate {
 

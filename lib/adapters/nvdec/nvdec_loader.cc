@@ -1,4 +1,4 @@
-#include "lib/loader/nvdec/nvdec_loader.h"
+#include "lib/adapters/nvdec/nvdec_loader.h"
 
 #include <cuda_runtime_api.h>
 
@@ -9,6 +9,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "lib/adapters/native/loader_job.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
@@ -255,7 +256,7 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeNvdecLoader(
     const PrepareCommand& spec, const std::vector<SourceFile>& files) {
   if (files.empty()) return absl::InvalidArgumentError("there are no clips");
   RETURN_IF_ERROR(CheckSpec(spec, files));
-  ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipe::Create(spec));
+  ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipeOf(spec));
   if (recipe.mixes()) {
     return absl::InvalidArgumentError("the loader of nvdec mixes no clips");
   }

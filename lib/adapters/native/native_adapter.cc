@@ -1,4 +1,4 @@
-#include "lib/loader/worker/native_adapter.h"
+#include "lib/adapters/native/native_adapter.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,12 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lib/adapters/native/loader_job.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
 #include "lib/loader/cuda/cuda_copy.h"
-#include "lib/loader/cuda/gpu_work.h"
-#include "lib/loader/epoch_report.h"
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/source/container_source.h"
@@ -273,7 +272,7 @@ absl::StatusOr<LoaderOptions> NativeOptions(const PrepareCommand& spec) {
   }
   LoaderOptions options;
   ASSIGN_OR_RETURN(options.recipe, RecipeOf(spec));
-  ASSIGN_OR_RETURN(options.mix, MixOptionsOf(spec));
+  ASSIGN_OR_RETURN(options.mix, MixOptionsOf(TransformOf(spec)));
   options.batch_size = static_cast<int>(loader.batch_size);
   options.workers = loader.workers;
   // All workers fill the same batch, so each prefetched batch is one for all of
