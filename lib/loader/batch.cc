@@ -55,10 +55,10 @@ void SwapBox(const MixPlan& plan, const SampleShape& shape, float* a,
   }
 }
 
-// One side of the box around `centre`, clipped at the border.
-void Cut(int centre, int length, int size, int* begin, int* cut) {
-  const int first = std::clamp(centre - length / 2, 0, size);
-  const int last = std::clamp(centre + length / 2, 0, size);
+// One side of the box around `center`, clipped at the border.
+void Cut(int center, int length, int size, int* begin, int* cut) {
+  const int first = std::clamp(center - length / 2, 0, size);
+  const int last = std::clamp(center + length / 2, 0, size);
   *begin = first;
   *cut = last - first;
 }

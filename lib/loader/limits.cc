@@ -59,7 +59,7 @@ std::pair<int, int> Place(int size, const LimitOptions& options,
                           Random* random) {
   const int length = std::min(size, options.crop);
   const int room = size - length;
-  if (options.centred) return {room / 2, length};
+  if (options.centered) return {room / 2, length};
   return {static_cast<int>(random->Below(room + 1)), length};
 }
 

@@ -19,7 +19,7 @@ struct LimitOptions {
   double seconds = 0.6;
   // Side of the crop, and its position: random by the seed, or centered.
   int crop = 224;
-  bool centred = false;
+  bool centered = false;
   // Replaces the crop: windows of a random-resized-crop.
   std::optional<WindowShape> resized;
   uint64_t seed = 1;

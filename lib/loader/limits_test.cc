@@ -33,9 +33,9 @@ TEST(LimitsTest, DecodesWhatCanBeDecoded) {
       Write("a.jpg", MakeJpeg({})), Write("small.jpg", MakeJpeg(small)),
       Write("cut.jpg", MakeJpeg({}).substr(0, 700)), Write("b.npy", "x")};
   EXPECT_GT(DecodeLimit(paths, Short()).value(), 0);
-  LimitOptions centred = Short();
-  centred.centred = true;
-  EXPECT_GT(DecodeLimit(paths, centred).value(), 0);
+  LimitOptions centered = Short();
+  centered.centered = true;
+  EXPECT_GT(DecodeLimit(paths, centered).value(), 0);
   LimitOptions resized = Short();
   resized.crop = 8;  // Smaller than any of the windows.
   resized.resized = WindowShape{{0.5, 1}, {0.75, 4.0 / 3}, 10};

@@ -18,7 +18,7 @@ struct RecipeStep {
   double probability = 1;
 };
 
-enum class CropPosition { kRandom, kCentre };
+enum class CropPosition { kRandom, kCenter };
 
 // Crop, then steps, then normalization to planes of floats.
 struct Recipe {

@@ -16,28 +16,28 @@ struct Rgb {
 
 // function(group, color) in place of each pixel of each RGB group.
 template <typename Function>
-Pixels MapColours(const Pixels& image, Function function) {
+Pixels MapColors(const Pixels& image, Function function) {
   Pixels result = image;
   const int groups = image.channels / 3;
   for (size_t i = 0; i + 2 < image.values.size(); i += 3) {
-    const Rgb colour = function(
+    const Rgb color = function(
         static_cast<int>(i / 3 % groups),
         Rgb{image.values[i], image.values[i + 1], image.values[i + 2]});
-    result.values[i] = colour.r;
-    result.values[i + 1] = colour.g;
-    result.values[i + 2] = colour.b;
+    result.values[i] = color.r;
+    result.values[i + 1] = color.g;
+    result.values[i + 2] = color.b;
   }
   return result;
 }
 
-double Luma(const Rgb& colour) {
-  return 0.299 * colour.r + 0.587 * colour.g + 0.114 * colour.b;
+double Luma(const Rgb& color) {
+  return 0.299 * color.r + 0.587 * color.g + 0.114 * color.b;
 }
 
-Rgb Blend(const Rgb& colour, double grey, double factor) {
-  return {Saturate(grey + factor * (colour.r - grey)),
-          Saturate(grey + factor * (colour.g - grey)),
-          Saturate(grey + factor * (colour.b - grey))};
+Rgb Blend(const Rgb& color, double gray, double factor) {
+  return {Saturate(gray + factor * (color.r - gray)),
+          Saturate(gray + factor * (color.g - gray)),
+          Saturate(gray + factor * (color.b - gray))};
 }
 
 double Least(const Rgb& c) { return std::min({c.r, c.g, c.b}); }
@@ -70,58 +70,58 @@ double ChannelHeight(double hue, double at) {
 }
 
 // The color of that hue whose channels span low..high.
-Rgb ColourOfHue(double hue, double low, double high) {
+Rgb ColorOfHue(double hue, double low, double high) {
   const double span = high - low;
   return {low + span * ChannelHeight(hue, 0),
           low + span * ChannelHeight(hue, 1.0 / 3),
           low + span * ChannelHeight(hue, 2.0 / 3)};
 }
 
-// `colour` with another lightness (0..255) and the same hue and saturation.
-Rgb WithLightness(const Rgb& colour, double lightness) {
-  const double low = Least(colour);
-  const double high = Greatest(colour);
+// `color` with another lightness (0..255) and the same hue and saturation.
+Rgb WithLightness(const Rgb& color, double lightness) {
+  const double low = Least(color);
+  const double high = Greatest(color);
   const double sum = low + high;
   const double room = sum <= 255 ? sum : 510 - sum;
   const double saturation = room <= 0 ? 0 : (high - low) / room;
   const double half = saturation * std::min(lightness, 255 - lightness);
-  return ColourOfHue(Hue(colour), lightness - half, lightness + half);
+  return ColorOfHue(Hue(color), lightness - half, lightness + half);
 }
 
 }  // namespace
 
 Pixels Grayscale(const Pixels& image) {
-  return MapColours(image, [](int, const Rgb& c) {
-    const double grey = Luma(c);
-    return Rgb{grey, grey, grey};
+  return MapColors(image, [](int, const Rgb& c) {
+    const double gray = Luma(c);
+    return Rgb{gray, gray, gray};
   });
 }
 
 Pixels AdjustContrast(const Pixels& image, double factor) {
   std::vector<double> sums(image.channels / 3, 0.0);
-  MapColours(image, [&](int group, const Rgb& c) {
+  MapColors(image, [&](int group, const Rgb& c) {
     sums[group] += Luma(c);
     return c;
   });
   const double pixels = static_cast<double>(image.height) * image.width;
-  return MapColours(image, [&](int group, const Rgb& c) {
+  return MapColors(image, [&](int group, const Rgb& c) {
     return Blend(c, sums[group] / pixels, factor);
   });
 }
 
 Pixels AdjustSaturation(const Pixels& image, double factor) {
-  return MapColours(
+  return MapColors(
       image, [=](int, const Rgb& c) { return Blend(c, Luma(c), factor); });
 }
 
 Pixels ShiftHue(const Pixels& image, double turns) {
-  return MapColours(image, [=](int, const Rgb& c) {
-    return ColourOfHue(Hue(c) + turns, Least(c), Greatest(c));
+  return MapColors(image, [=](int, const Rgb& c) {
+    return ColorOfHue(Hue(c) + turns, Least(c), Greatest(c));
   });
 }
 
 Pixels BleachDark(const Pixels& image, double point, double factor) {
-  return MapColours(image, [=](int, const Rgb& c) {
+  return MapColors(image, [=](int, const Rgb& c) {
     const double lightness = (Least(c) + Greatest(c)) / 2;
     if (lightness >= 255 * point) return c;
     return WithLightness(c, Saturate(lightness * factor));
@@ -345,11 +345,11 @@ Pixels LightFromCorner(const Pixels& image, double gain, bool bottom,
 
 Pixels LightFromPoint(const Pixels& image, double gain, double x, double y,
                       double sigma) {
-  const double centre_x = x * image.width;
-  const double centre_y = y * image.height;
+  const double center_x = x * image.width;
+  const double center_y = y * image.height;
   const double spread = sigma * std::max(image.height, image.width);
   return MapPlaces(image, [=](double value, int row, int column) {
-    const double d = std::hypot(column - centre_x, row - centre_y) / spread;
+    const double d = std::hypot(column - center_x, row - center_y) / spread;
     return value * (1 + gain * std::exp(-d * d / 2));
   });
 }

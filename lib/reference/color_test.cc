@@ -15,77 +15,77 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Pointwise;
 
-Pixels Colours(std::vector<double> values, int channels = 3) {
+Pixels Colors(std::vector<double> values, int channels = 3) {
   Pixels image(1, static_cast<int>(values.size()) / channels, channels);
   image.values = std::move(values);
   return image;
 }
 
-TEST(ColourTest, LumaWeights) {
-  EXPECT_THAT(Grayscale(Colours({100, 0, 0, 0, 100, 0, 0, 0, 100})).values,
+TEST(ColorTest, LumaWeights) {
+  EXPECT_THAT(Grayscale(Colors({100, 0, 0, 0, 100, 0, 0, 0, 100})).values,
               Near({29.9, 29.9, 29.9, 58.7, 58.7, 58.7, 11.4, 11.4, 11.4}));
 }
 
-TEST(ColourTest, NineChannelsAreThreeImages) {
-  const Pixels image = Colours({100, 0, 0, 0, 100, 0, 0, 0, 100}, 9);
+TEST(ColorTest, NineChannelsAreThreeImages) {
+  const Pixels image = Colors({100, 0, 0, 0, 100, 0, 0, 0, 100}, 9);
   EXPECT_THAT(Grayscale(image).values,
               Near({29.9, 29.9, 29.9, 58.7, 58.7, 58.7, 11.4, 11.4, 11.4}));
   // Each image has its own mean.
   EXPECT_THAT(AdjustContrast(image, 0).values, Near(Grayscale(image).values));
 }
 
-TEST(ColourTest, ContrastLeavesTheMean) {
+TEST(ColorTest, ContrastLeavesTheMean) {
   // Grays of 50 and 150 have the mean 100.
-  EXPECT_THAT(AdjustContrast(Colours({50, 50, 50, 150, 150, 150}), 1.5).values,
+  EXPECT_THAT(AdjustContrast(Colors({50, 50, 50, 150, 150, 150}), 1.5).values,
               Near({25, 25, 25, 175, 175, 175}));
-  EXPECT_THAT(AdjustContrast(Colours({0, 0, 0, 200, 200, 200}), 2).values,
+  EXPECT_THAT(AdjustContrast(Colors({0, 0, 0, 200, 200, 200}), 2).values,
               Near({0, 0, 0, 255, 255, 255}));
 }
 
-TEST(ColourTest, SaturationLeavesGreyAlone) {
-  EXPECT_THAT(AdjustSaturation(Colours({70, 70, 70}), 3).values,
+TEST(ColorTest, SaturationLeavesGrayAlone) {
+  EXPECT_THAT(AdjustSaturation(Colors({70, 70, 70}), 3).values,
               Near({70, 70, 70}));
   // Luma 29.9: 29.9 + 0.5 * (100 - 29.9), 29.9 - 0.5 * 29.9.
-  EXPECT_THAT(AdjustSaturation(Colours({100, 0, 0}), 0.5).values,
+  EXPECT_THAT(AdjustSaturation(Colors({100, 0, 0}), 0.5).values,
               Near({64.95, 14.95, 14.95}));
 }
 
-TEST(ColourTest, AThirdOfATurnMovesTheChannels) {
-  EXPECT_THAT(ShiftHue(Colours({200, 50, 80}), 1.0 / 3).values,
+TEST(ColorTest, AThirdOfATurnMovesTheChannels) {
+  EXPECT_THAT(ShiftHue(Colors({200, 50, 80}), 1.0 / 3).values,
               Near({80, 200, 50}));
-  EXPECT_THAT(ShiftHue(Colours({200, 50, 80}), -1.0 / 3).values,
+  EXPECT_THAT(ShiftHue(Colors({200, 50, 80}), -1.0 / 3).values,
               Near({50, 80, 200}));
 }
 
-TEST(ColourTest, ASixthOfATurnFromRedIsYellow) {
-  EXPECT_THAT(ShiftHue(Colours({255, 0, 0}), 1.0 / 6).values,
+TEST(ColorTest, ASixthOfATurnFromRedIsYellow) {
+  EXPECT_THAT(ShiftHue(Colors({255, 0, 0}), 1.0 / 6).values,
               Near({255, 255, 0}));
   // A twelfth is half of the way.
-  EXPECT_THAT(ShiftHue(Colours({255, 0, 0}), 1.0 / 12).values,
+  EXPECT_THAT(ShiftHue(Colors({255, 0, 0}), 1.0 / 12).values,
               Near({255, 127.5, 0}));
 }
 
-TEST(ColourTest, GreyHasNoHue) {
-  EXPECT_THAT(ShiftHue(Colours({9, 9, 9}), 0.3).values, Near({9, 9, 9}));
+TEST(ColorTest, GrayHasNoHue) {
+  EXPECT_THAT(ShiftHue(Colors({9, 9, 9}), 0.3).values, Near({9, 9, 9}));
 }
 
-TEST(ColourTest, OneTurnIsNone) {
-  EXPECT_THAT(ShiftHue(Colours({10, 250, 33, 90, 20, 91}), 1).values,
+TEST(ColorTest, OneTurnIsNone) {
+  EXPECT_THAT(ShiftHue(Colors({10, 250, 33, 90, 20, 91}), 1).values,
               Near({10, 250, 33, 90, 20, 91}));
 }
 
-TEST(ColourTest, DarkPixelsBleach) {
+TEST(ColorTest, DarkPixelsBleach) {
   // Lightness 50 of 255 becomes 100; gray stays gray.
-  EXPECT_THAT(BleachDark(Colours({50, 50, 50}), 0.5, 2).values,
+  EXPECT_THAT(BleachDark(Colors({50, 50, 50}), 0.5, 2).values,
               Near({100, 100, 100}));
   // Lightness 200 is not below 127.5.
-  EXPECT_THAT(BleachDark(Colours({150, 200, 250}), 0.5, 2).values,
+  EXPECT_THAT(BleachDark(Colors({150, 200, 250}), 0.5, 2).values,
               Near({150, 200, 250}));
   // Lightness 60 becomes 120; saturation (80-40)/120 = 1/3 spans 80..160.
-  EXPECT_THAT(BleachDark(Colours({80, 60, 40}), 0.5, 2).values,
+  EXPECT_THAT(BleachDark(Colors({80, 60, 40}), 0.5, 2).values,
               Near({160, 120, 80}));
   // Lightness beyond 1 is white.
-  EXPECT_THAT(BleachDark(Colours({120, 100, 120}), 0.5, 3).values,
+  EXPECT_THAT(BleachDark(Colors({120, 100, 120}), 0.5, 3).values,
               Near({255, 255, 255}));
 }
 
@@ -157,14 +157,14 @@ TEST(ToneTest, OneValueIsFlatAlready) {
               Each(42));
 }
 
-Pixels Colour(double r, double g, double b) {
+Pixels Color(double r, double g, double b) {
   Pixels image(1, 1, 3);
   image.values = {r, g, b};
   return image;
 }
 
 std::vector<double> Lab(double r, double g, double b) {
-  return RgbToLab(Colour(r, g, b)).values;
+  return RgbToLab(Color(r, g, b)).values;
 }
 
 TEST(LabTest, TheEndsOfLightness) {
@@ -175,7 +175,7 @@ TEST(LabTest, TheEndsOfLightness) {
 }
 
 // Published values of the corners of sRGB.
-TEST(LabTest, PureColours) {
+TEST(LabTest, PureColors) {
   EXPECT_THAT(
       Lab(255, 0, 0),
       Pointwise(DoubleNear(0.02), std::vector<double>{53.24, 80.09, 67.20}));
@@ -188,42 +188,42 @@ TEST(LabTest, ThereAndBack) {
   for (double r : {0., 3., 90., 255.}) {
     for (double g : {0., 10., 128., 255.}) {
       for (double b : {1., 60., 250.}) {
-        const Pixels colour = Colour(r, g, b);
-        EXPECT_THAT(LabToRgb(RgbToLab(colour)).values,
-                    Pointwise(DoubleNear(0.01), colour.values));
+        const Pixels color = Color(r, g, b);
+        EXPECT_THAT(LabToRgb(RgbToLab(color)).values,
+                    Pointwise(DoubleNear(0.01), color.values));
       }
     }
   }
 }
 
-Pixels FlatGrey(int height, int width, double value) {
+Pixels FlatGray(int height, int width, double value) {
   return MapValues(Pixels(height, width, 1), [=](double) { return value; });
 }
 
 TEST(IlluminationTest, ARampEndsAtTheSide) {
-  EXPECT_THAT(LightFromSide(FlatGrey(1, 3, 100), 0.2, Side::kRight).values,
+  EXPECT_THAT(LightFromSide(FlatGray(1, 3, 100), 0.2, Side::kRight).values,
               ElementsAre(100, 125.5, 151));
-  EXPECT_THAT(LightFromSide(FlatGrey(1, 3, 100), 0.2, Side::kLeft).values,
+  EXPECT_THAT(LightFromSide(FlatGray(1, 3, 100), 0.2, Side::kLeft).values,
               ElementsAre(151, 125.5, 100));
-  EXPECT_THAT(LightFromSide(FlatGrey(2, 1, 100), 0.2, Side::kBottom).values,
+  EXPECT_THAT(LightFromSide(FlatGray(2, 1, 100), 0.2, Side::kBottom).values,
               ElementsAre(100, 151));
-  EXPECT_THAT(LightFromSide(FlatGrey(2, 1, 230), 0.2, Side::kTop).values,
+  EXPECT_THAT(LightFromSide(FlatGray(2, 1, 230), 0.2, Side::kTop).values,
               ElementsAre(255, 230));
 }
 
 TEST(IlluminationTest, ACornerIsBrightest) {
   // 4x5: the corners are 5 apart. Four columns from the corner is 0.8 of it.
-  const Pixels result = LightFromCorner(FlatGrey(4, 5, 100), 0.2, false, true);
+  const Pixels result = LightFromCorner(FlatGray(4, 5, 100), 0.2, false, true);
   EXPECT_NEAR(result.at(0, 4, 0), 120, 1e-9);
   EXPECT_NEAR(result.at(0, 0, 0), 100 * (1 + 0.2 * 0.2), 1e-9);
   EXPECT_NEAR(result.at(3, 0, 0), 100, 1e-9);
-  const Pixels other = LightFromCorner(FlatGrey(4, 5, 100), 0.2, true, false);
+  const Pixels other = LightFromCorner(FlatGray(4, 5, 100), 0.2, true, false);
   EXPECT_NEAR(other.at(3, 0, 0), 120, 1e-9);
 }
 
 TEST(IlluminationTest, APointFadesAsAGaussian) {
   // Center (2, 1) of 2x4, spread 0.5 * 4 = 2.
-  const Pixels result = LightFromPoint(FlatGrey(2, 4, 100), 0.2, 0.5, 0.5, 0.5);
+  const Pixels result = LightFromPoint(FlatGray(2, 4, 100), 0.2, 0.5, 0.5, 0.5);
   EXPECT_NEAR(result.at(1, 2, 0), 120, 1e-9);
   EXPECT_NEAR(result.at(1, 0, 0), 100 * (1 + 0.2 * std::exp(-0.5)), 1e-9);
 }

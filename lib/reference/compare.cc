@@ -410,7 +410,7 @@ Pixels RepeatChannels(const Pixels& image, int channels) {
   return result;
 }
 
-LibraryOutput UndoNormalisation(const LibraryOutput& output,
+LibraryOutput UndoNormalization(const LibraryOutput& output,
                                 const std::vector<double>& mean,
                                 const std::vector<double>& std) {
   LibraryOutput result = output;

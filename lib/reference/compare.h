@@ -128,7 +128,7 @@ Pixels RepeatChannels(const Pixels& image, int channels);
 // returned it, times std plus mean, both repeated over the channels. A recipe
 // that normalizes bytes gives integers up to rounding; such an output counts as
 // bytes. REQUIRES: mean and std are not empty and of equal length.
-LibraryOutput UndoNormalisation(const LibraryOutput& output,
+LibraryOutput UndoNormalization(const LibraryOutput& output,
                                 const std::vector<double>& mean,
                                 const std::vector<double>& std);
 

@@ -294,7 +294,7 @@ TEST_F(CheckOutputTest, AWrongReferenceNamesTheTransform) {
 }
 
 // The output of a recipe for `bytes`, one pixel of three channels.
-LibraryOutput Normalised(const std::vector<double>& pixel) {
+LibraryOutput Normalized(const std::vector<double>& pixel) {
   const std::vector<double> mean = {0.485, 0.456, 0.406};
   const std::vector<double> std = {0.229, 0.224, 0.225};
   LibraryOutput output{Pixels(1, 1, 3), false};
@@ -306,15 +306,15 @@ LibraryOutput Normalised(const std::vector<double>& pixel) {
 }
 
 TEST(RecipeTest, BytesComeBackAsTheyWere) {
-  const LibraryOutput back = UndoNormalisation(
-      Normalised({0, 128, 255}), {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});
+  const LibraryOutput back = UndoNormalization(
+      Normalized({0, 128, 255}), {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});
   EXPECT_TRUE(back.bytes);
   EXPECT_THAT(back.pixels.values, ElementsAre(0, 128, 255));
 }
 
 TEST(RecipeTest, WhatWasNotRoundedStaysSo) {
   const LibraryOutput back =
-      UndoNormalisation(Normalised({0.5, 128, 254}), {0.485, 0.456, 0.406},
+      UndoNormalization(Normalized({0.5, 128, 254}), {0.485, 0.456, 0.406},
                         {0.229, 0.224, 0.225});
   EXPECT_FALSE(back.bytes);
   EXPECT_NEAR(back.pixels.values[0], 0.5, 1e-3);
@@ -323,7 +323,7 @@ TEST(RecipeTest, WhatWasNotRoundedStaysSo) {
 TEST(RecipeTest, MeanAndStdRepeatOverTheChannels) {
   LibraryOutput output{Pixels(1, 1, 4), false};
   const LibraryOutput back =
-      UndoNormalisation(output, {1.0 / 255, 2.0 / 255}, {1, 1});
+      UndoNormalization(output, {1.0 / 255, 2.0 / 255}, {1, 1});
   EXPECT_THAT(back.pixels.values, ElementsAre(1, 2, 1, 2));
 }
 

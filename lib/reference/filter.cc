@@ -392,10 +392,10 @@ void RoundTripGroup(Pixels* image, int first, int quality) {
       const double r = image->at(y, x, first);
       const double g = image->at(y, x, first + 1);
       const double b = image->at(y, x, first + 2);
-      const double grey = 0.299 * r + 0.587 * g + 0.114 * b;
-      luma.at(y, x) = AsByte(grey);
-      blue.at(y, x) = AsByte(128 + (b - grey) / 1.772);
-      red.at(y, x) = AsByte(128 + (r - grey) / 1.402);
+      const double gray = 0.299 * r + 0.587 * g + 0.114 * b;
+      luma.at(y, x) = AsByte(gray);
+      blue.at(y, x) = AsByte(128 + (b - gray) / 1.772);
+      red.at(y, x) = AsByte(128 + (r - gray) / 1.402);
     }
   }
   const Block chroma_table = ScaledTable(kChromaTable, quality);
@@ -406,10 +406,10 @@ void RoundTripGroup(Pixels* image, int first, int quality) {
                 image->width);
   for (int y = 0; y < image->height; ++y) {
     for (int x = 0; x < image->width; ++x) {
-      const double grey = luma.at(y, x);
-      const double r = grey + 1.402 * (red.at(y, x) - 128);
-      const double b = grey + 1.772 * (blue.at(y, x) - 128);
-      const double g = (grey - 0.299 * r - 0.114 * b) / 0.587;
+      const double gray = luma.at(y, x);
+      const double r = gray + 1.402 * (red.at(y, x) - 128);
+      const double b = gray + 1.772 * (blue.at(y, x) - 128);
+      const double g = (gray - 0.299 * r - 0.114 * b) / 0.587;
       image->at(y, x, first) = Saturate(r);
       image->at(y, x, first + 1) = Saturate(g);
       image->at(y, x, first + 2) = Saturate(b);

@@ -52,13 +52,13 @@ TEST(FilterTest, GaussianWeights) {
 TEST(FilterTest, TheKernelIsNotTurnedRound) {
   const Kernel kernel{1, 3, {1, 0, 0}};
   EXPECT_THAT(
-      Filter(Grey(1, 3, {10, 20, 30}), kernel, Border::kReplicate).values,
+      Filter(Gray(1, 3, {10, 20, 30}), kernel, Border::kReplicate).values,
       ElementsAre(10, 10, 20));
 }
 
 TEST(FilterTest, BordersReflectOrRepeat) {
   const Kernel kernel{1, 3, {0.5, 0, 0.5}};
-  const Pixels row = Grey(1, 3, {10, 20, 60});
+  const Pixels row = Gray(1, 3, {10, 20, 60});
   EXPECT_THAT(Filter(row, kernel, Border::kReflect).values,
               ElementsAre(20, 35, 20));
   EXPECT_THAT(Filter(row, kernel, Border::kReplicate).values,
@@ -67,7 +67,7 @@ TEST(FilterTest, BordersReflectOrRepeat) {
 
 TEST(FilterTest, SumsSaturate) {
   const Kernel kernel{1, 1, {-1}};
-  EXPECT_THAT(Filter(Grey(1, 2, {1, 255}), kernel, Border::kReflect).values,
+  EXPECT_THAT(Filter(Gray(1, 2, {1, 255}), kernel, Border::kReflect).values,
               Each(0));
 }
 
@@ -79,7 +79,7 @@ TEST(FilterTest, ABoxSpreadsAnImpulseEvenly) {
 
 TEST(FilterTest, MedianOfRepeatedBorders) {
   // Row 1 9 5: beyond are 1 and 5.
-  EXPECT_THAT(Median(Grey(1, 3, {1, 9, 5}), 3, Border::kReplicate).values,
+  EXPECT_THAT(Median(Gray(1, 3, {1, 9, 5}), 3, Border::kReplicate).values,
               ElementsAre(1, 5, 5));
   EXPECT_THAT(Median(Impulse(255), 3, Border::kReplicate).values, Each(0));
 }
@@ -98,9 +98,9 @@ TEST(FilterTest, SharpenKeepsTheOutermost) {
 }
 
 TEST(FilterTest, UnsharpMaskOnlyAboveTheThreshold) {
-  const double centre = GaussianKernel(3, 1).weights[4];
+  const double center = GaussianKernel(3, 1).weights[4];
   const double edge = GaussianKernel(3, 1).weights[1];
-  const double difference = 100 * (1 - centre);
+  const double difference = 100 * (1 - center);
   const Pixels sharper = UnsharpMask(Impulse(100), 3, 1, 0.5, 10);
   EXPECT_NEAR(sharper.at(2, 2, 0), 100 + 0.5 * difference, 1e-9);
   // The neighbor differs by more than 10 and cannot go below 0.
@@ -154,7 +154,7 @@ TEST(ClaheTest, TilesDifferAndBlend) {
   EXPECT_NEAR(LightnessAt(result, 4, 15), 255, 0.01);
 }
 
-TEST(ClaheTest, ColourStays) {
+TEST(ClaheTest, ColorStays) {
   Pixels image(16, 16, 3);
   for (int i = 0; i < 256; ++i) {
     image.values[3 * i] = 90 + i % 16;
@@ -189,7 +189,7 @@ Pixels Ramp(int size) {
   return image;
 }
 
-TEST(JpegTest, FlatGreyMovesToTheNearestStep) {
+TEST(JpegTest, FlatGrayMovesToTheNearestStep) {
   // At quality 50 the first coefficient is 8 * (value - 128) in steps of 16:
   // 129 is half a step above, rounded away from zero; 130 is a whole step.
   EXPECT_THAT(JpegRoundTrip(Flat(16, 16, 128), 50).values,
@@ -224,7 +224,7 @@ TEST(JpegTest, LowQualityLosesMore) {
   EXPECT_GT(error(50), error(95));
 }
 
-TEST(JpegTest, FineColourIsLostAndItsMeanStays) {
+TEST(JpegTest, FineColorIsLostAndItsMeanStays) {
   // Columns of red and blue: chroma of two columns is averaged, so all columns
   // get the same hue and only their luma differs.
   Pixels image(16, 16, 3);

@@ -145,7 +145,7 @@ Pixels ReadAt(const Pixels& image, Size size, Outside outside, Where where) {
 
 Size SizeOf(const Pixels& image) { return {image.height, image.width}; }
 
-Point CentreOf(const Pixels& image) {
+Point CenterOf(const Pixels& image) {
   return {(image.width - 1) / 2.0, (image.height - 1) / 2.0};
 }
 
@@ -182,22 +182,22 @@ Pixels CenterSquare(const Pixels& image) {
 }
 
 Pixels Affine(const Pixels& image, double degrees, double scale, Point shift) {
-  const Point centre = CentreOf(image);
+  const Point center = CenterOf(image);
   const double cosine = std::cos(Radians(degrees)) / scale;
   const double sine = std::sin(Radians(degrees)) / scale;
   return ReadAt(image, SizeOf(image), Outside::kZero, [=](int x, int y) {
-    const double dx = x - centre.x - shift.x;
-    const double dy = y - centre.y - shift.y;
-    return Point{centre.x + cosine * dx - sine * dy,
-                 centre.y + sine * dx + cosine * dy};
+    const double dx = x - center.x - shift.x;
+    const double dy = y - center.y - shift.y;
+    return Point{center.x + cosine * dx - sine * dy,
+                 center.y + sine * dx + cosine * dy};
   });
 }
 
 Pixels ShearX(const Pixels& image, double degrees) {
-  const Point centre = CentreOf(image);
+  const Point center = CenterOf(image);
   const double tangent = std::tan(Radians(degrees));
   return ReadAt(image, SizeOf(image), Outside::kZero, [=](int x, int y) {
-    return Point{x + tangent * (y - centre.y), static_cast<double>(y)};
+    return Point{x + tangent * (y - center.y), static_cast<double>(y)};
   });
 }
 
@@ -210,14 +210,14 @@ Pixels Perspective(const Pixels& image, const std::array<double, 8>& h) {
 }
 
 Pixels Fisheye(const Pixels& image, double strength) {
-  const Point centre = {image.width / 2.0, image.height / 2.0};
-  const double diagonal = std::hypot(centre.x, centre.y);
+  const Point center = {image.width / 2.0, image.height / 2.0};
+  const double diagonal = std::hypot(center.x, center.y);
   return ReadAt(image, SizeOf(image), Outside::kZero, [=](int x, int y) {
-    const double dx = x - centre.x;
-    const double dy = y - centre.y;
+    const double dx = x - center.x;
+    const double dy = y - center.y;
     const double r = std::hypot(dx, dy) / diagonal;
     const double stretch = 1 + strength * r * r;
-    return Point{centre.x + stretch * dx, centre.y + stretch * dy};
+    return Point{center.x + stretch * dx, center.y + stretch * dy};
   });
 }
 

@@ -84,12 +84,12 @@ Pixels Uneven(int height, int width) {
 
 TEST(ResampleTest, ResizeMeetsAtTheOuterEdges) {
   // Twice as wide: read at -0.25, 0.25, 0.75, 1.25.
-  EXPECT_THAT(Resize(Grey(1, 2, {0, 100}), 1, 4).values,
+  EXPECT_THAT(Resize(Gray(1, 2, {0, 100}), 1, 4).values,
               Near({0, 25, 75, 100}));
   // Half as wide, not smoothed: read at 0.5 and 2.5.
-  EXPECT_THAT(Resize(Grey(1, 4, {0, 10, 50, 90}), 1, 2).values, Near({5, 70}));
+  EXPECT_THAT(Resize(Gray(1, 4, {0, 10, 50, 90}), 1, 2).values, Near({5, 70}));
   // A third as wide reads every third pixel and ignores the others.
-  EXPECT_THAT(Resize(Grey(1, 3, {0, 7, 255}), 1, 1).values, Near({7}));
+  EXPECT_THAT(Resize(Gray(1, 3, {0, 7, 255}), 1, 1).values, Near({7}));
 }
 
 TEST(ResampleTest, ResizeToItselfIsNothing) {
@@ -105,7 +105,7 @@ TEST(ResampleTest, SidesRoundDown) {
 }
 
 TEST(ResampleTest, TheSquareInTheMiddle) {
-  EXPECT_THAT(CenterSquare(Grey(1, 4, {1, 2, 3, 4})).values, ElementsAre(2));
+  EXPECT_THAT(CenterSquare(Gray(1, 4, {1, 2, 3, 4})).values, ElementsAre(2));
 }
 
 TEST(ResampleTest, AQuarterTurnIsExact) {
@@ -115,43 +115,43 @@ TEST(ResampleTest, AQuarterTurnIsExact) {
 }
 
 TEST(ResampleTest, ShiftsRightAndDown) {
-  EXPECT_THAT(Affine(Grey(2, 2, {1, 2, 3, 4}), 0, 1, {1, 0}).values,
+  EXPECT_THAT(Affine(Gray(2, 2, {1, 2, 3, 4}), 0, 1, {1, 0}).values,
               Near({0, 1, 0, 3}));
-  EXPECT_THAT(Affine(Grey(2, 2, {1, 2, 3, 4}), 0, 1, {0, 1}).values,
+  EXPECT_THAT(Affine(Gray(2, 2, {1, 2, 3, 4}), 0, 1, {0, 1}).values,
               Near({0, 0, 1, 2}));
 }
 
-TEST(ResampleTest, ScalesAboutTheCentre) {
+TEST(ResampleTest, ScalesAboutTheCenter) {
   // Twice as large: read at 0.5, 1, 1.5 of 0 1 2.
-  EXPECT_THAT(Affine(Grey(1, 3, {10, 20, 60}), 0, 2, {0, 0}).values,
+  EXPECT_THAT(Affine(Gray(1, 3, {10, 20, 60}), 0, 2, {0, 0}).values,
               Near({15, 20, 40}));
 }
 
 TEST(ResampleTest, ZerosOutsideBlendAtTheEdge) {
-  EXPECT_THAT(Affine(Grey(1, 2, {100, 100}), 0, 1, {0.25, 0}).values,
+  EXPECT_THAT(Affine(Gray(1, 2, {100, 100}), 0, 1, {0.25, 0}).values,
               Near({75, 100}));
 }
 
 TEST(ResampleTest, ShearMovesTheTopRight) {
   // 45 degrees moves the row above the center by one.
-  EXPECT_THAT(ShearX(Grey(3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9}), 45).values,
+  EXPECT_THAT(ShearX(Gray(3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9}), 45).values,
               Near({0, 1, 2, 4, 5, 6, 8, 9, 0}));
 }
 
 TEST(ResampleTest, PerspectiveReadsAtTheQuotient) {
   // One column further right.
   EXPECT_THAT(
-      Perspective(Grey(1, 3, {1, 2, 3}), {1, 0, 1, 0, 1, 0, 0, 0}).values,
+      Perspective(Gray(1, 3, {1, 2, 3}), {1, 0, 1, 0, 1, 0, 0, 0}).values,
       Near({2, 3, 0}));
   // x / (x + 1): 0, 1/2, 2/3.
   EXPECT_THAT(
-      Perspective(Grey(1, 3, {0, 60, 255}), {1, 0, 0, 0, 1, 0, 1, 0}).values,
+      Perspective(Gray(1, 3, {0, 60, 255}), {1, 0, 0, 0, 1, 0, 1, 0}).values,
       Near({0, 30, 40}));
 }
 
 TEST(ResampleTest, PerspectiveAtInfinityIsOutside) {
   // w is 0 in the second column.
-  EXPECT_THAT(Perspective(Grey(1, 2, {9, 9}), {1, 0, 5, 0, 1, 0, -1, 0}).values,
+  EXPECT_THAT(Perspective(Gray(1, 2, {9, 9}), {1, 0, 5, 0, 1, 0, -1, 0}).values,
               Each(0));
 }
 
@@ -164,13 +164,13 @@ TEST(ResampleTest, FisheyeStretchesWithTheSquare) {
   // distance is 1.25, so the pixel is read at 2 + 1 + 0.5*1.25/4.25 across and
   // 0.5 - 0.5 * (1 + 0.5*1.25/4.25) down.
   const double stretch = 1 + 0.5 * 1.25 / 4.25;
-  const Pixels row = Grey(1, 4, {0, 0, 0, 200});
+  const Pixels row = Gray(1, 4, {0, 0, 0, 200});
   EXPECT_NEAR(Fisheye(row, 0.5).at(0, 3, 0),
               200 * (1 - (stretch - 1)) * (1 - 0.5 * (stretch - 1)), 1e-9);
 }
 
 TEST(ResampleTest, ShiftedRepeatsTheBorder) {
-  EXPECT_THAT(Shifted(Grey(1, 3, {10, 20, 40}), {0.5, 0}).values,
+  EXPECT_THAT(Shifted(Gray(1, 3, {10, 20, 40}), {0.5, 0}).values,
               Near({15, 30, 40}));
 }
 

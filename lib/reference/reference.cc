@@ -53,7 +53,7 @@ Border BorderOf(Arguments& args) {
 }
 
 // Color transforms work on groups of three channels and reject other images.
-Pixels ColourImage(Arguments& args, const Pixels& image) {
+Pixels ColorImage(Arguments& args, const Pixels& image) {
   if (image.channels % 3 == 0) return image;
   args.Complain(absl::StrCat("the image has ", image.channels,
                              " channels, not a multiple of three"));
@@ -125,7 +125,7 @@ Pixels Jitter(Arguments& args, const Pixels& image) {
     if (factor < 0 || factor > 1) args.Complain("a factor is not in 0..1");
   }
   return AdjustSaturation(
-      AdjustContrast(Multiply(ColourImage(args, image), brightness), contrast),
+      AdjustContrast(Multiply(ColorImage(args, image), brightness), contrast),
       saturation);
 }
 
@@ -221,7 +221,7 @@ Outputs LightFromPointOp(Arguments& args, const Pixels& image) {
 Outputs SnowOp(Arguments& args, const Pixels& image) {
   const double point = args.Number("point");
   const double factor = args.Number("factor");
-  return {BleachDark(ColourImage(args, image), point, factor)};
+  return {BleachDark(ColorImage(args, image), point, factor)};
 }
 
 const std::map<std::string, Op>& Ops() {
@@ -235,7 +235,7 @@ const std::map<std::string, Op>& Ops() {
       {"contrast",
        [](A a, P image) {
          const double factor = a.Number("factor");
-         return Outputs{AdjustContrast(ColourImage(a, image), factor)};
+         return Outputs{AdjustContrast(ColorImage(a, image), factor)};
        }},
       {"drop_some_channel", DropChannelOp},
       {"equalize", [](A, P i) { return Outputs{EqualizeHistogram(i)}; }},
@@ -248,11 +248,11 @@ const std::map<std::string, Op>& Ops() {
        [](A a, P i) { return Outputs{Gamma(i, Positive("gamma", a))}; }},
       {"gaussian_blur", GaussianBlurOp},
       {"grayscale",
-       [](A a, P i) { return Outputs{Grayscale(ColourImage(a, i))}; }},
+       [](A a, P i) { return Outputs{Grayscale(ColorImage(a, i))}; }},
       {"hue",
        [](A a, P i) {
          const double turns = a.Number("turns");
-         return Outputs{ShiftHue(ColourImage(a, i), turns)};
+         return Outputs{ShiftHue(ColorImage(a, i), turns)};
        }},
       {"invert", [](A, P i) { return Outputs{Invert(i)}; }},
       {"jitter", JitterOp},
@@ -260,7 +260,7 @@ const std::map<std::string, Op>& Ops() {
       {"jpeg",
        [](A a, P i) {
          const int quality = InRange(1, 100, "quality", a);
-         return Outputs{JpegRoundTrip(ColourImage(a, i), quality)};
+         return Outputs{JpegRoundTrip(ColorImage(a, i), quality)};
        }},
       {"kernel", KernelOp},
       {"light_from_point", LightFromPointOp},
@@ -289,7 +289,7 @@ const std::map<std::string, Op>& Ops() {
       {"saturation",
        [](A a, P i) {
          const double factor = a.Number("factor");
-         return Outputs{AdjustSaturation(ColourImage(a, i), factor)};
+         return Outputs{AdjustSaturation(ColorImage(a, i), factor)};
        }},
       {"sharpen",
        [](A a, P i) { return Outputs{Sharpen(i, a.Number("factor"))}; }},

@@ -64,7 +64,7 @@ TEST(ReferenceTest, NamesWhatIsWrong) {
               HasSubstr("not in 0..1"));
 }
 
-TEST(ReferenceTest, ColourNeedsThreeChannels) {
+TEST(ReferenceTest, ColorNeedsThreeChannels) {
   const auto outputs = ComputeReference(Ref("grayscale", POINT), Uneven(4));
   EXPECT_EQ(outputs.status().message(),
             "reference grayscale: the image has 4 channels, not a multiple of "

@@ -21,7 +21,7 @@ inline Reference Ref(const std::string& op, ReferenceKind kind,
 }
 
 // An image with one channel.
-inline Pixels Grey(int height, int width, std::vector<double> values) {
+inline Pixels Gray(int height, int width, std::vector<double> values) {
   Pixels image(height, width, 1);
   image.values = std::move(values);
   return image;

@@ -118,7 +118,7 @@ class ClipRecipe {
   absl::Status Decode(int64_t item);
   // Draws the crop for all frames; frames that are too small are padded first.
   cv::Rect DrawCrop(const cv::Size& size, Random* random) const;
-  void Normalise(const cv::Mat& frame, float* out) const;
+  void Normalize(const cv::Mat& frame, float* out) const;
 
   const LoaderSpec& spec_;
   const LoaderInput& input_;
@@ -208,7 +208,7 @@ cv::Rect ClipRecipe::DrawCrop(const cv::Size& size, Random* random) const {
   return cv::Rect(left, top, spec_.crop, spec_.crop);
 }
 
-void ClipRecipe::Normalise(const cv::Mat& frame, float* out) const {
+void ClipRecipe::Normalize(const cv::Mat& frame, float* out) const {
   const int64_t plane = int64_t{spec_.crop} * spec_.crop;
   for (int row = 0; row < frame.rows; ++row) {
     float* const at = out + int64_t{row} * frame.cols;
@@ -246,7 +246,7 @@ absl::Status ClipRecipe::Load(int64_t item, uint64_t seed, float* out) {
           absl::StrCat("the transform gives ", changed_.cols, "x",
                        changed_.rows, ", not ", spec_.crop, "x", spec_.crop));
     }
-    Normalise(changed_, out);
+    Normalize(changed_, out);
     out += int64_t{kChannels} * spec_.crop * spec_.crop;
   }
   return absl::OkStatus();

@@ -262,7 +262,7 @@ TEST_F(ClipLoaderTest, WhatCannotBeReadIsLeftOutOrFails) {
               HasSubstr("/absent.avi: no video"));
 }
 
-TEST_F(ClipLoaderTest, OutputsAreNormalisedAndFollowTheSeed) {
+TEST_F(ClipLoaderTest, OutputsAreNormalizedAndFollowTheSeed) {
   const std::unique_ptr<PreparedLoader> loader = Make();
   const Output output = *loader->OutputFor(2, 7);
   EXPECT_EQ(output.shape, (std::vector<int64_t>{3, 3, kCrop, kCrop}));

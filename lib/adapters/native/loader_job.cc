@@ -14,7 +14,7 @@ absl::StatusOr<Recipe> RecipeOf(const PrepareCommand& command) {
   Recipe recipe;
   recipe.channels = loader.channels;
   recipe.crop = loader.crop;
-  recipe.position = loader.crop_position == "center" ? CropPosition::kCentre
+  recipe.position = loader.crop_position == "center" ? CropPosition::kCenter
                                                      : CropPosition::kRandom;
   recipe.first_step_crops = loader.is_crop;
   recipe.mean = loader.mean;

@@ -138,7 +138,7 @@ TEST(NativeAdapterTest, MemoryWithMixing) {
   EXPECT_EQ(reply->batches(), 3);
 }
 
-TEST(NativeAdapterTest, ThreeAugmentWithColourJitter) {
+TEST(NativeAdapterTest, ThreeAugmentWithColorJitter) {
   const LoaderInput input = Files(4);
   PrepareCommand spec = Spec("files");
   spec.native_op = "feedrate::steps";
@@ -183,7 +183,7 @@ TEST(NativeAdapterTest, SettingsOfASweep) {
   NativeAdapter adapter;
   for (const auto& [name, value] : {std::pair("read_depth", "0"),
                                     {"read_ahead", "maybe"},
-                                    {"colour", "1"}}) {
+                                    {"color", "1"}}) {
     spec.loader->settings = {{name, value}};
     EXPECT_THAT(
         std::string(adapter.PrepareLoader(spec, input).status().message()),

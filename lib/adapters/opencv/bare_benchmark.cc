@@ -72,9 +72,9 @@ void BareRotate(const std::vector<cv::Mat>& images) {
   cv::Mat out;
   Random random(1);
   for (const cv::Mat& image : images) {
-    const cv::Point2f centre((image.cols - 1) / 2.0f, (image.rows - 1) / 2.0f);
+    const cv::Point2f center((image.cols - 1) / 2.0f, (image.rows - 1) / 2.0f);
     const cv::Mat matrix =
-        cv::getRotationMatrix2D(centre, random.Uniform(-45, 45), 1);
+        cv::getRotationMatrix2D(center, random.Uniform(-45, 45), 1);
     cv::warpAffine(image, out, matrix, image.size(), cv::INTER_NEAREST,
                    cv::BORDER_CONSTANT, cv::Scalar());
   }

@@ -112,9 +112,9 @@ class MistakesTest(unittest.TestCase):
             Params(["a=1", "a=2"])
 
     def test_nothing_is_ignored(self):
-        parameters = Params(["a=1", "colour=red"])
+        parameters = Params(["a=1", "color=red"])
         parameters.take("a")
-        with self.assertRaisesRegex(ParamError, "nothing takes .*colour"):
+        with self.assertRaisesRegex(ParamError, "nothing takes .*color"):
             parameters.check_all_taken()
 
     def test_statements_must_hold(self):

@@ -95,14 +95,14 @@ TorchOp Add(Params* params) {
   };
 }
 
-at::Tensor Grey(const at::Tensor& rgb, const at::Tensor& weights) {
+at::Tensor Gray(const at::Tensor& rgb, const at::Tensor& weights) {
   return ToFloat(rgb).mul_(weights).sum(-3, /*keepdim=*/true);
 }
 
 TorchOp Grayscale(Params* params) {
   const Constant weights(PerChannel(params->Tuple("weights", 3), at::kFloat));
   return [weights](const at::Tensor& in, Random*) {
-    return ToBytes(Grey(in, weights.For(in))).expand_as(in).contiguous();
+    return ToBytes(Gray(in, weights.For(in))).expand_as(in).contiguous();
   };
 }
 
@@ -112,7 +112,7 @@ TorchOp Saturation(Params* params) {
   const Constant weights(PerChannel({0.299, 0.587, 0.114}, at::kFloat));
   return [=](const at::Tensor& in, Random*) {
     const at::Tensor values = ToFloat(in);
-    return ToBytes(at::lerp(Grey(in, weights.For(in)), values, factor));
+    return ToBytes(at::lerp(Gray(in, weights.For(in)), values, factor));
   };
 }
 
@@ -256,10 +256,10 @@ Gradient FromCorner(Params* params) {
 }
 
 // exp(-d^2 / (2 sigma^2)) for each position along a side.
-at::Tensor Bell(const at::Tensor& like, Side side, double centre,
+at::Tensor Bell(const at::Tensor& like, Side side, double center,
                 double sigma) {
   return Places(like, side)
-      .sub_(centre)
+      .sub_(center)
       .square_()
       .mul_(-0.5 / (sigma * sigma))
       .exp_();
@@ -268,9 +268,9 @@ at::Tensor Bell(const at::Tensor& like, Side side, double centre,
 Gradient FromPoint(Params* params) {
   Range x, y;
   if (params->Text("center").substr(0, 1) == "(") {
-    const std::vector<double> centre = params->Tuple("center", 2);
-    x = {centre[0], centre[0]};
-    y = {centre[1], centre[1]};
+    const std::vector<double> center = params->Tuple("center", 2);
+    x = {center[0], center[0]};
+    y = {center[1], center[1]};
   } else {
     x = y = params->Draw("center");
   }
@@ -281,10 +281,10 @@ Gradient FromPoint(Params* params) {
     const double reach =
         random->Uniform(sigma) * static_cast<double>(std::max(height, width));
     // A two-dimensional Gaussian is the product of two one-dimensional ones.
-    const double centre_x = random->Uniform(x) * static_cast<double>(width);
-    const double centre_y = random->Uniform(y) * static_cast<double>(height);
-    return Bell(like, kAcross, centre_x, reach)
-        .mul(Bell(like, kDown, centre_y, reach));
+    const double center_x = random->Uniform(x) * static_cast<double>(width);
+    const double center_y = random->Uniform(y) * static_cast<double>(height);
+    return Bell(like, kAcross, center_x, reach)
+        .mul(Bell(like, kDown, center_y, reach));
   };
   return {make, x.fixed() && y.fixed() && sigma.fixed()};
 }

@@ -94,12 +94,12 @@ struct Window {
   }
 };
 
-enum class Position { kCentre, kUniform, kFixed };
+enum class Position { kCenter, kUniform, kFixed };
 
 // A window of a fixed size. Smaller images are centered on `fill`.
 struct Crop {
   Size size;
-  Position position = Position::kCentre;
+  Position position = Position::kCenter;
   int64_t y = 0;
   int64_t x = 0;
   bool pad = false;
@@ -112,7 +112,7 @@ struct Crop {
     const int64_t free_y = HeightOf(in) - window.height;
     const int64_t free_x = WidthOf(in) - window.width;
     switch (position) {
-      case Position::kCentre:
+      case Position::kCenter:
         window.y = free_y / 2;
         window.x = free_x / 2;
         break;

@@ -75,7 +75,7 @@ TEST(TorchOpsTest, ValuesByThemselves) {
       Apply("at::pow", {"gamma=2"}, in).equal(Grid({0, 39, 64, 255}, 2, 2)));
 }
 
-TEST(TorchOpsTest, Colours) {
+TEST(TorchOpsTest, Colors) {
   const at::Tensor in = at::tensor({10, 200, 100, 40, 250, 5}, at::kInt)
                             .to(at::kByte)
                             .view({3, 1, 2});
@@ -84,10 +84,10 @@ TEST(TorchOpsTest, Colours) {
   EXPECT_TRUE(shifted.flatten().equal(
       at::tensor({30, 220, 70, 10, 255, 45}, at::kInt).to(at::kByte)));
   // 0.3 * 10 + 0.6 * 100 + 0.1 * 250 = 88, 0.3 * 200 + 0.6 * 40 + 0.5 = 84.5.
-  const at::Tensor grey =
+  const at::Tensor gray =
       Apply("at::mul+at::sum+at::expand", {"weights=(0.3,0.6,0.1)"}, in);
-  EXPECT_EQ(grey.select(0, 1).flatten()[0].item<int>(), 88);
-  EXPECT_TRUE(grey[0].equal(grey[2]));
+  EXPECT_EQ(gray.select(0, 1).flatten()[0].item<int>(), 88);
+  EXPECT_TRUE(gray[0].equal(gray[2]));
   EXPECT_TRUE(Apply("at::lerp", {"factor=1"}, in).equal(in));
   EXPECT_LE(LargestDifference(Apply("at::lerp", {"factor=0"}, in),
                               Apply("at::mul+at::sum+at::expand",

@@ -17,12 +17,12 @@ constexpr float kSolarizeFrom = 128;
 int Rounded(double value) { return static_cast<int>(std::lround(value)); }
 
 // Start of a crop of `size` along a side; negative if the crop is larger.
-int Start(int side, int size, bool centre, Random* random) {
+int Start(int side, int size, bool center, Random* random) {
   const int free = side - size;
   // Always draws, like the CPU loader.
-  const int64_t drawn = centre ? 0 : random->Below(std::max(free, 0) + 1);
+  const int64_t drawn = center ? 0 : random->Below(std::max(free, 0) + 1);
   if (free < 0) return -(-free / 2);
-  return centre ? free / 2 : static_cast<int>(drawn);
+  return center ? free / 2 : static_cast<int>(drawn);
 }
 
 absl::Status NoPart(const TransformSpec& spec, absl::string_view why) {
@@ -165,7 +165,7 @@ absl::StatusOr<GpuRecipe> GpuRecipe::Create(const Recipe& given,
   GpuRecipe recipe;
   recipe.mix_ = mix;
   RETURN_IF_ERROR(recipe.AddSteps(given));
-  recipe.centre_ = given.position == CropPosition::kCentre;
+  recipe.center_ = given.position == CropPosition::kCenter;
   fused::RecipeBatch& batch = recipe.batch_;
   batch.height = batch.width = given.crop;
   recipe.format_ = given.format;
@@ -175,7 +175,7 @@ absl::StatusOr<GpuRecipe> GpuRecipe::Create(const Recipe& given,
   batch.mixes = recipe.mix_.kind != MixKind::kNone;
   for (const Step& step : recipe.steps_) {
     for (const Part& part : step.one_of) {
-      batch.colours |= part.kind == Kind::kJitter;
+      batch.colors |= part.kind == Kind::kJitter;
       batch.thirds |= part.kind == Kind::kThird;
     }
   }
@@ -202,8 +202,8 @@ fused::Window GpuRecipe::DrawWindow(FusedSize image, Random* random) const {
   window.height = batch_.height;
   window.width = batch_.width;
   if (window_.draw == nullptr) {
-    window.top = Start(image.height, batch_.height, centre_, random);
-    window.left = Start(image.width, batch_.width, centre_, random);
+    window.top = Start(image.height, batch_.height, center_, random);
+    window.left = Start(image.width, batch_.width, center_, random);
     return window;
   }
   FusedParams params;

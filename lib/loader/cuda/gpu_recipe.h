@@ -39,7 +39,7 @@ class GpuRecipe {
   // Whether one of the kernels that need thread block clusters runs it
   // (compute capability 9.0).
   bool needs_clusters() const {
-    return batch_.sampling != fused::Sampling::kCrop || batch_.colours ||
+    return batch_.sampling != fused::Sampling::kCrop || batch_.colors ||
            batch_.thirds;
   }
   // Of a sample.
@@ -71,7 +71,7 @@ class GpuRecipe {
 
   // Set if the transform itself is the crop; without `draw` it is not.
   FusedOp window_;
-  bool centre_ = false;
+  bool center_ = false;
   std::vector<Step> steps_;
   MixOptions mix_;
   SampleFormat format_ = SampleFormat::kFloatPlanes;

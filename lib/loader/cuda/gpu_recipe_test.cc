@@ -206,7 +206,7 @@ GpuRecipe RecipeOf(const char* transform, int crop) {
 TEST(GpuRecipeTest, EveryOneOfTheThreeIsDrawn) {
   const GpuRecipe recipe = RecipeOf("ThreeAugment", 24);
   EXPECT_TRUE(recipe.batch().thirds);
-  EXPECT_TRUE(recipe.batch().colours);
+  EXPECT_TRUE(recipe.batch().colors);
   EXPECT_FALSE(recipe.mixes());
   std::vector<int> thirds(4, 0);
   int flips = 0;

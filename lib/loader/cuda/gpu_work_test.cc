@@ -261,9 +261,9 @@ TEST(GpuLoaderOptionsTest, HowManyFeedTheEngines) {
 TEST(GpuLoaderOptionsTest, MistakesAreNamed) {
   EXPECT_THAT(std::string(With("maybe").status().message()),
               HasSubstr("nvjpeg=maybe"));
-  const Settings settings = {{"colour", "red"}};
+  const Settings settings = {{"color", "red"}};
   EXPECT_THAT(std::string(GpuLoaderOptionsOf(3, settings).status().message()),
-              HasSubstr("no setting colour"));
+              HasSubstr("no setting color"));
 }
 
 using ::testing::ElementsAre;

@@ -108,7 +108,7 @@ std::vector<uint8_t> Expected(const std::vector<uint8_t>& rgb, int height,
   return out;
 }
 
-TEST(FrameDecoderTest, CropsAndPadsAroundTheCentre) {
+TEST(FrameDecoderTest, CropsAndPadsAroundTheCenter) {
   FrameDecoder decoder;
   for (const auto& [height, width] : std::vector<std::tuple<int, int>>{
            {32, 32}, {64, 48}, {16, 16}, {65, 17}, {15, 49}, {33, 32}}) {

@@ -294,7 +294,7 @@ struct Pattern {
 };
 
 // Values of whole pixels.
-void NormaliseRow(const uint8_t* in, int count, const Pattern& pattern,
+void NormalizeRow(const uint8_t* in, int count, const Pattern& pattern,
                   float* out) {
   const hn::Rebind<uint8_t, decltype(kFloats)> bytes;
   const hn::RebindToSigned<hn::RebindToUnsigned<decltype(kFloats)>> ints;
@@ -329,7 +329,7 @@ void PixelsToPixels(const PlanesInput& image, bool mirror, const float* scale,
       const int count = std::min(kPiece, width - x);
       PixelRow(in + (mirror ? width - x - count : x) * image.channels, count,
                image.channels, mirror, channels, piece);
-      NormaliseRow(piece, count * channels, pattern, out);
+      NormalizeRow(piece, count * channels, pattern, out);
       out += count * channels;
     }
   }

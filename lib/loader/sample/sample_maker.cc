@@ -97,7 +97,7 @@ absl::StatusOr<std::unique_ptr<SampleMaker>> SampleMaker::Create(
         " channels, not ", recipe.channels, "; ask for channels first"));
   }
   std::unique_ptr<SampleMaker> maker(new SampleMaker(recipe));
-  maker->normalisation_ = MakeNormalisation(
+  maker->normalization_ = MakeNormalization(
       recipe.mean, recipe.std, recipe.input_scale, recipe.channels);
   RETURN_IF_ERROR(maker->MakeCrop());
   RETURN_IF_ERROR(maker->AddSteps());
@@ -252,10 +252,10 @@ absl::Status SampleMaker::Finish(const PixelView& window, void* out,
 void SampleMaker::Write(const PixelView& sample, bool mirror, void* out) const {
   switch (shape_.format) {
     case SampleFormat::kFloatPlanes:
-      return NormaliseToPlanes(sample, mirror, normalisation_,
+      return NormalizeToPlanes(sample, mirror, normalization_,
                                static_cast<float*>(out));
     case SampleFormat::kFloatPixels:
-      return NormaliseToPixels(sample, mirror, normalisation_,
+      return NormalizeToPixels(sample, mirror, normalization_,
                                static_cast<float*>(out));
     case SampleFormat::kBytePlanes:
       return CopyToPlanes(InputOf(sample), mirror, shape_.channels,
@@ -301,10 +301,10 @@ absl::Status SampleMaker::FromFirst(absl::string_view bytes, uint64_t seed,
   return FromPixels(ViewOf(first_), seed, out, times);
 }
 
-Normalisation MakeNormalisation(const std::vector<double>& mean,
+Normalization MakeNormalization(const std::vector<double>& mean,
                                 const std::vector<double>& std,
                                 double input_scale, int channels) {
-  Normalisation how;
+  Normalization how;
   for (int c = 0; c < channels; ++c) {
     const double deviation = std[c % std.size()];
     how.scale.push_back(static_cast<float>(1 / (input_scale * deviation)));
@@ -314,8 +314,8 @@ Normalisation MakeNormalisation(const std::vector<double>& mean,
   return how;
 }
 
-void NormaliseToPlanes(const PixelView& image, bool mirror,
-                       const Normalisation& how, float* out) {
+void NormalizeToPlanes(const PixelView& image, bool mirror,
+                       const Normalization& how, float* out) {
   const PlanesInput input = InputOf(image);
   const size_t plane = static_cast<size_t>(image.height) * image.width;
   for (int c = 0; c < how.channels(); c += image.channels) {
@@ -324,8 +324,8 @@ void NormaliseToPlanes(const PixelView& image, bool mirror,
   }
 }
 
-void NormaliseToPixels(const PixelView& image, bool mirror,
-                       const Normalisation& how, float* out) {
+void NormalizeToPixels(const PixelView& image, bool mirror,
+                       const Normalization& how, float* out) {
   PixelsToPixels(InputOf(image), mirror, how.scale.data(), how.offset.data(),
                  how.channels(), out);
 }

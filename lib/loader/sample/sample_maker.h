@@ -20,7 +20,7 @@
 namespace feedrate {
 
 // Normalization: value * scale[c] + offset[c] for output channel c.
-struct Normalisation {
+struct Normalization {
   std::vector<float> scale;
   std::vector<float> offset;
   int channels() const { return static_cast<int>(scale.size()); }
@@ -28,7 +28,7 @@ struct Normalisation {
 
 // (value / input_scale - mean) / std. Mean and std repeat until there are
 // `channels` of them. REQUIRES: both have the same size, which is not 0.
-Normalisation MakeNormalisation(const std::vector<double>& mean,
+Normalization MakeNormalization(const std::vector<double>& mean,
                                 const std::vector<double>& std,
                                 double input_scale, int channels);
 
@@ -36,12 +36,12 @@ Normalisation MakeNormalisation(const std::vector<double>& mean,
 // one pass. Writes one plane per channel to `out`, without gaps, mirrored left
 // to right if `mirror`. If the image has fewer channels than `how`, they
 // repeat. REQUIRES: the image's channels divide those of `how`.
-void NormaliseToPlanes(const PixelView& image, bool mirror,
-                       const Normalisation& how, float* out);
+void NormalizeToPlanes(const PixelView& image, bool mirror,
+                       const Normalization& how, float* out);
 
 // The same, with the channels of each pixel side by side.
-void NormaliseToPixels(const PixelView& image, bool mirror,
-                       const Normalisation& how, float* out);
+void NormalizeToPixels(const PixelView& image, bool mirror,
+                       const Normalization& how, float* out);
 
 // Time per stage, in nanoseconds.
 struct SampleTimes {
@@ -92,7 +92,7 @@ class SampleMaker {
 
   Recipe recipe_;
   SampleShape shape_;
-  Normalisation normalisation_;
+  Normalization normalization_;
   std::unique_ptr<CropPlan> crop_;
   std::vector<Step> steps_;
   // A flip at the end is done during normalization.

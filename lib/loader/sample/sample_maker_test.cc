@@ -32,7 +32,7 @@ TransformSpec Spec(const std::string& op, std::vector<std::string> params) {
 Recipe Plain(int crop) {
   Recipe recipe;
   recipe.crop = crop;
-  recipe.position = CropPosition::kCentre;
+  recipe.position = CropPosition::kCenter;
   // Values are unchanged.
   recipe.mean = {0, 0, 0};
   recipe.std = {1, 1, 1};
@@ -260,13 +260,13 @@ TEST(SampleMakerTest, SaysWhatOfTheRecipeIsWrong) {
   EXPECT_THAT(message(recipe), HasSubstr("cv::nothing"));
   recipe.first_step_crops = true;
   EXPECT_THAT(message(recipe), HasSubstr("is no crop"));
-  const Image grey = TestImage(20, 30, 3, 2);
+  const Image gray = TestImage(20, 30, 3, 2);
   auto maker = *SampleMaker::Create(Plain(8));
   std::vector<float> out(maker->shape().values());
   SampleTimes times;
   EXPECT_THAT(
       std::string(
-          maker->FromPixels(View(grey), 0, out.data(), &times).message()),
+          maker->FromPixels(View(gray), 0, out.data(), &times).message()),
       HasSubstr("has 2 channels"));
 }
 
@@ -402,9 +402,9 @@ std::vector<uint8_t> Bytes(int channels) {
 // `y` and `x` of the input that must be at `y` and `x` of the output.
 void Check(const std::vector<uint8_t>& bytes, const PixelView& image,
            int planes, bool mirror, bool upside_down) {
-  const Normalisation how = MakeNormalisation(kMean, kStd, 255, planes);
+  const Normalization how = MakeNormalization(kMean, kStd, 255, planes);
   std::vector<float> out(kHeight * kWidth * planes);
-  NormaliseToPlanes(image, mirror, how, out.data());
+  NormalizeToPlanes(image, mirror, how, out.data());
   for (int c = 0; c < planes; ++c) {
     for (int y = 0; y < kHeight; ++y) {
       for (int x = 0; x < kWidth; ++x) {
@@ -431,13 +431,13 @@ PixelView View(const std::vector<uint8_t>& bytes, int channels) {
   return view;
 }
 
-TEST(NormaliseTest, ThreeChannels) {
+TEST(NormalizeTest, ThreeChannels) {
   const std::vector<uint8_t> bytes = Bytes(3);
   Check(bytes, View(bytes, 3), 3, false, false);
   Check(bytes, View(bytes, 3), 3, true, false);
 }
 
-TEST(NormaliseTest, ANegativeStrideStandsOnItsHead) {
+TEST(NormalizeTest, ANegativeStrideStandsOnItsHead) {
   const std::vector<uint8_t> bytes = Bytes(3);
   PixelView view = View(bytes, 3);
   view.data += (kHeight - 1) * view.stride;
@@ -445,7 +445,7 @@ TEST(NormaliseTest, ANegativeStrideStandsOnItsHead) {
   Check(bytes, view, 3, true, true);
 }
 
-TEST(NormaliseTest, NineChannels) {
+TEST(NormalizeTest, NineChannels) {
   const std::vector<uint8_t> nine = Bytes(9);
   Check(nine, View(nine, 9), 9, false, false);
   Check(nine, View(nine, 9), 9, true, false);
@@ -453,7 +453,7 @@ TEST(NormaliseTest, NineChannels) {
   Check(three, View(three, 3), 9, true, false);
 }
 
-TEST(NormaliseTest, OneChannel) {
+TEST(NormalizeTest, OneChannel) {
   const std::vector<uint8_t> bytes = Bytes(1);
   Check(bytes, View(bytes, 1), 3, false, false);
 }

@@ -242,7 +242,7 @@ SkippedFiles ForEachImageBatch(
     const LabeledImages& images, const LoaderBatchOptions& options,
     const std::function<void(const TrainBatch&)>& use) {
   LoaderOptions loader_options;
-  loader_options.recipe.position = CropPosition::kCentre;
+  loader_options.recipe.position = CropPosition::kCenter;
   const std::vector<int64_t> classes = ClassesOf(images.files);
   std::unique_ptr<Source> source = SourceOf(images.files);
   if (!images.shards.empty()) {

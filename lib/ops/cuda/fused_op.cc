@@ -226,7 +226,7 @@ FusedOp Perspective(Params* params) {
   });
 }
 
-FusedOp ColourJitter(Params* params) {
+FusedOp ColorJitter(Params* params) {
   const Range brightness = params->DrawOr("brightness", 1);
   const Range contrast = params->DrawOr("contrast", 1);
   const Range saturation = params->DrawOr("saturation", 1);
@@ -320,7 +320,7 @@ constexpr Entry kEntries[] = {
     {"transpose", Transpose},
     {"affine", Affine},
     {"perspective", Perspective},
-    {"jitter", ColourJitter},
+    {"jitter", ColorJitter},
     {"gaussian_blur", Blur},
     {"tone", ToneOp},
     {"equalize", Equalize},

@@ -113,9 +113,9 @@ TEST_F(FusedOpTest, MistakesAreNamed) {
   spec.params = {"size=4", "sigma=2"};
   EXPECT_THAT(std::string(MakeFusedOp(spec).status().message()),
               HasSubstr("must be odd"));
-  spec.params = {"size=5", "sigma=2", "colour=red"};
+  spec.params = {"size=5", "sigma=2", "color=red"};
   EXPECT_THAT(std::string(MakeFusedOp(spec).status().message()),
-              HasSubstr("colour"));
+              HasSubstr("color"));
   spec.native_op = "sharpen";
   EXPECT_THAT(std::string(MakeFusedOp(spec).status().message()),
               HasSubstr("no operation sharpen"));

@@ -131,7 +131,7 @@ TEST(MakeOpTest, ResizesASideAndKeepsTheAspect) {
   EXPECT_EQ(size("shortest"), cv::Size(120, 100));
 }
 
-TEST(MakeOpTest, WarpsAboutTheCentre) {
+TEST(MakeOpTest, WarpsAboutTheCenter) {
   const std::vector<std::string> outside = {
       "interpolation=INTER_LINEAR", "border_mode=BORDER_CONSTANT", "fill=0"};
   const auto with = [&](std::vector<std::string> params) {
@@ -243,7 +243,7 @@ TEST(MakeOpTest, WorksOnWholeChannels) {
                                    Bytes{10, 20, 0}));
 }
 
-TEST(MakeOpTest, Colours) {
+TEST(MakeOpTest, Colors) {
   const cv::Mat red = Image(1, 1, 3, {200, 0, 0});
   EXPECT_THAT(
       BytesOf(Apply("cv::cvtColor",
@@ -277,9 +277,9 @@ TEST(MakeOpTest, JittersStepByStep) {
 }
 
 TEST(MakeOpTest, NoiseHasItsDeviation) {
-  const cv::Mat grey = Uniform(200, 200, 9, 128);
+  const cv::Mat gray = Uniform(200, 200, 9, 128);
   cv::theRNG().state = 1;
-  const cv::Mat out = Apply("cv::randn+cv::add", {"mean=0", "std=20"}, grey);
+  const cv::Mat out = Apply("cv::randn+cv::add", {"mean=0", "std=20"}, gray);
   cv::Scalar mean, deviation;
   cv::meanStdDev(Flat(out), mean, deviation);
   EXPECT_NEAR(mean[0], 128, 0.5);
@@ -287,10 +287,10 @@ TEST(MakeOpTest, NoiseHasItsDeviation) {
 }
 
 TEST(MakeOpTest, SaltAndPepperTakeTheirShares) {
-  const cv::Mat grey(200, 200, CV_8UC3, cv::Scalar::all(128));
+  const cv::Mat gray(200, 200, CV_8UC3, cv::Scalar::all(128));
   cv::theRNG().state = 1;
   const cv::Mat out = Apply("cv::randu+cv::Mat::setTo",
-                            {"amount=0.1", "salt_vs_pepper=0.25"}, grey);
+                            {"amount=0.1", "salt_vs_pepper=0.25"}, gray);
   int white = 0, black = 0;
   for (int i = 0; i < 200 * 200; ++i) {
     const cv::Vec3b pixel = out.at<cv::Vec3b>(i / 200, i % 200);
@@ -313,20 +313,20 @@ TEST(MakeOpTest, ErasesARectangle) {
 }
 
 TEST(MakeOpTest, LightFalls) {
-  const cv::Mat grey(11, 11, CV_8UC3, cv::Scalar::all(100));
+  const cv::Mat gray(11, 11, CV_8UC3, cv::Scalar::all(100));
   const auto at = [](const cv::Mat& image, int y, int x) {
     return static_cast<int>(image.at<cv::Vec3b>(y, x)[2]);
   };
   cv::Mat out =
-      Apply("cv::multiply", {"intensity=0.2", "angle=90", "sign=1"}, grey);
+      Apply("cv::multiply", {"intensity=0.2", "angle=90", "sign=1"}, gray);
   EXPECT_EQ(at(out, 0, 3), 100);
   EXPECT_EQ(at(out, 5, 3), 110);
   EXPECT_EQ(at(out, 10, 3), 120);
-  out = Apply("cv::multiply", {"intensity=0.2", "angle=180", "sign=-1"}, grey);
+  out = Apply("cv::multiply", {"intensity=0.2", "angle=180", "sign=-1"}, gray);
   EXPECT_EQ(at(out, 3, 0), 80);
   EXPECT_EQ(at(out, 3, 10), 100);
   out = Apply("cv::multiply", {"intensity=0.2", "corner=bottom_left", "sign=1"},
-              grey);
+              gray);
   EXPECT_EQ(at(out, 10, 0), 120);
   EXPECT_EQ(at(out, 0, 10), 100);
   out = Apply("cv::multiply",
@@ -334,7 +334,7 @@ TEST(MakeOpTest, LightFalls) {
               cv::Mat(10, 10, CV_8UC3, cv::Scalar::all(100)));
   EXPECT_EQ(at(out, 5, 5), 120);
   EXPECT_EQ(at(out, 0, 0), 100);
-  out = Apply("cv::Mat(ramp)+cv::add", {"ramp=0.2", "side=left"}, grey);
+  out = Apply("cv::Mat(ramp)+cv::add", {"ramp=0.2", "side=left"}, gray);
   EXPECT_EQ(at(out, 4, 0), 151);
   EXPECT_EQ(at(out, 4, 10), 100);
   EXPECT_THAT(BytesOf(Apply("cv::multiply", {"factors=(2,1,0.5)"},

@@ -215,7 +215,7 @@ absl::StatusOr<Equivalence> EquivalenceCheck::Compare(
                        ReadOutput(FrameOfOutput(item_output, frame)));
       if (items.recipe != nullptr) {
         const LoaderSpec& recipe = *items.recipe;
-        output = UndoNormalisation(output, recipe.mean, recipe.std);
+        output = UndoNormalization(output, recipe.mean, recipe.std);
         if (!recipe.is_crop) {
           pixels = CropCenter(pixels, recipe.crop, recipe.crop);
         }

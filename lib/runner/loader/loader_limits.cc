@@ -44,11 +44,11 @@ std::optional<Limit> LoaderLimits::Of(
   LimitOptions options;
   options.threads = std::clamp(spec.workers, 1, std::max(processors, 1));
   options.crop = spec.crop;
-  options.centred = spec.crop_position == "center";
+  options.centered = spec.crop_position == "center";
   options.resized = resized;
   std::string key = absl::StrCat(
       in_memory ? -1 : input.fd, " ", options.threads, " ", spec.crop, " ",
-      options.centred, " ", spec.channels, " ", spec.batch_size);
+      options.centered, " ", spec.channels, " ", spec.batch_size);
   if (resized.has_value()) {
     absl::StrAppend(&key, " ", resized->area.low, " ", resized->area.high, " ",
                     resized->ratio.low, " ", resized->ratio.high);

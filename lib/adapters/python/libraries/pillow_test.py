@@ -146,7 +146,7 @@ class MistakesTest(unittest.TestCase):
             ("Image.nothing", [], "no nothing"),
             ("ImageNothing.x", [], "no module ImageNothing"),
             ("invert", [], "no module invert"),
-            ("ImageOps.invert", ["colour=1"], "nothing takes .*colour"),
+            ("ImageOps.invert", ["color=1"], "nothing takes .*color"),
             ("ImageFilter.DETAIL", ["kernel=other"], "kernel is 'other'"),
             ("Image.transform", ["random=some"], "random is 'some'"),
         ]:

@@ -26,7 +26,7 @@ _WRAPS = {
 }
 
 
-def _normalise(params):
+def _normalize(params):
     return v2.Compose(
         [
             v2.ConvertImageDtype(getattr(torch, params.take("dtype"))),
@@ -47,7 +47,7 @@ def _jpeg_of_clip(params):
 
 
 _COMPOSED = {
-    "Compose(ConvertImageDtype,Normalize)": _normalise,
+    "Compose(ConvertImageDtype,Normalize)": _normalize,
     "Compose(ToDtype,JPEG)": _jpeg_of_clip,
 }
 

@@ -129,8 +129,8 @@ def _crop(params):
         if height < high or width < wide:
             made.append(_padded(max(high - height, 0), max(wide - width, 0)))
         free_y, free_x = max(height - high, 0), max(width - wide, 0)
-        centred = position == "center"
-        y, x = (free_y // 2, free_x // 2) if centred else position
+        centered = position == "center"
+        y, x = (free_y // 2, free_x // 2) if centered else position
         rect = Rectangle(min(x, free_x), min(y, free_y), wide, high)
         made.append(Step("customcrop", {"rect": rect}))
         return made

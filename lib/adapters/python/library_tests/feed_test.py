@@ -23,7 +23,7 @@ MEAN = np.array([0.485, 0.456, 0.406])
 STD = np.array([0.229, 0.224, 0.225])
 
 
-def write_image(path, grey):
+def write_image(path, gray):
     """A PNG of one gray, by hand: not every environment has an encoder."""
 
     def chunk(kind, data):
@@ -34,7 +34,7 @@ def write_image(path, grey):
             + struct.pack(">I", zlib.crc32(whole))
         )
 
-    rows = (b"\0" + bytes([grey]) * 3 * 24) * 20
+    rows = (b"\0" + bytes([gray]) * 3 * 24) * 20
     header = struct.pack(">IIBBBBB", 24, 20, 8, 2, 0, 0, 0)
     path.write_bytes(
         b"\x89PNG\r\n\x1a\n"
@@ -136,9 +136,9 @@ class FeedTest(unittest.TestCase):
             slot = int(feeder.lines.readline().removeprefix("slot "))
             images, numbers = feeder.slot(slot)
             for image, number in zip(images, numbers, strict=True):
-                grey = image.mean(axis=(1, 2)) * STD + MEAN
+                gray = image.mean(axis=(1, 2)) * STD + MEAN
                 np.testing.assert_allclose(
-                    grey, [40 * number / 255] * 3, atol=0.005
+                    gray, [40 * number / 255] * 3, atol=0.005
                 )
             seen.append(set(numbers.tolist()))
             feeder.say(slot)
@@ -161,9 +161,9 @@ class FeedTest(unittest.TestCase):
         feeder = self.feeder(self.images(4), **steps)
         self.assertEqual(feeder.lines.readline(), "slot 0\n")
         for image, number in zip(*feeder.slot(0), strict=True):
-            grey = image.mean(axis=(1, 2)) * STD + MEAN
+            gray = image.mean(axis=(1, 2)) * STD + MEAN
             np.testing.assert_allclose(
-                grey, [(255 - 40 * number) / 255] * 3, atol=0.005
+                gray, [(255 - 40 * number) / 255] * 3, atol=0.005
             )
 
     def test_a_full_memory_waits(self):

@@ -111,7 +111,7 @@ def check_center(server, library, scenario, channels, cells, device, tally):
     finally:
         child.close()
         os.close(corpus)
-    name = f"{scenario} {library} centre, flip, normalise"
+    name = f"{scenario} {library} center, flip, normalize"
     tally.add(name, faults, time.monotonic() - started)
 
 

@@ -256,7 +256,7 @@ class DaliTest(unittest.TestCase):
         # Without the color jitter.
         params = cell.params[:2]
         image = photograph(224, 224, 1)
-        kinds = {"grey": 0, "solarized": 0, "blurred": 0}
+        kinds = {"gray": 0, "solarized": 0, "blurred": 0}
         flipped = 0
         for batch in self.recipe("steps", params, [image] * 4, 60):
             for level in self.levels(batch).round().transpose(0, 2, 3, 1):
@@ -276,7 +276,7 @@ class DaliTest(unittest.TestCase):
 
     def is_kind(self, kind, got, image):
         wanted = image.astype(float)
-        if kind == "grey":
+        if kind == "gray":
             weights = np.array([0.299, 0.587, 0.114])
             wanted = np.repeat((wanted @ weights)[..., None], 3, axis=2)
         elif kind == "solarized":
@@ -328,7 +328,7 @@ class ClipTest(unittest.TestCase):
         (batch,) = pipeline.run()
         return np.asarray(batch.as_tensor())
 
-    def test_every_frame_is_cropped_flipped_and_normalised(self):
+    def test_every_frame_is_cropped_flipped_and_normalized(self):
         got = self.outputs("fn.flip", ["horizontal=1"])
         window = self.CLIP[:, 8:232, 48:272][:, :, ::-1]
         mean, std = np.array(loading.MEAN), np.array(loading.STD)
@@ -337,7 +337,7 @@ class ClipTest(unittest.TestCase):
         for clip in got:
             np.testing.assert_allclose(clip, wanted, atol=1e-4)
 
-    def test_crops_resizes_and_normalises(self):
+    def test_crops_resizes_and_normalizes(self):
         got = self.outputs("fn.crop", ["crop=(224,224)"], is_crop=True)
         self.assertEqual(got.shape, (2, 16, 3, 224, 224))
         got = self.outputs("fn.resize", ["resize_x=512", "resize_y=512"])

@@ -147,8 +147,8 @@ class SourceTest(unittest.TestCase):
                 array_of_npy(npy(array))
         with self.assertRaises(ValueError):
             array_of_npy(b"no array")
-        grey = array_of_npy(npy(np.full((2, 3), 7, np.uint8)))
-        np.testing.assert_array_equal(grey, np.full((2, 3, 3), 7))
+        gray = array_of_npy(npy(np.full((2, 3), 7, np.uint8)))
+        np.testing.assert_array_equal(gray, np.full((2, 3, 3), 7))
 
 
 def npy(array):

@@ -38,7 +38,7 @@ class SpecTest(unittest.TestCase):
             ({"channels": 9, "mean": [0.5] * 4}, "mean has 4 values for 9"),
             ({"std": []}, "std has 0 values"),
             ({"workers": 0, "persistent": True}, "persistent workers need"),
-            ({"colour": "red"}, "no field colour"),
+            ({"color": "red"}, "no field color"),
             ({"scope": "decode_dataloader_augment"}, "needs files"),
         ]:
             with (

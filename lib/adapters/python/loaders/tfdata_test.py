@@ -146,7 +146,7 @@ class GraphTest(EpisodesTest):
             self.assertEqual(len(set(order)), 8)
         self.assertGreater(len(set(orders)), 1)
 
-    def test_larger_and_smaller_frames_are_centred(self):
+    def test_larger_and_smaller_frames_are_centered(self):
         rows = np.arange(40)[:, None, None] * 5
         picture = np.broadcast_to(rows, (40, 20, 3)).astype(np.uint8)
         data = tf.io.encode_jpeg(picture, quality=100)

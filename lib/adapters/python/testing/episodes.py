@@ -9,8 +9,8 @@ import tensorflow as tf
 def frame(step, episode, size):
     """Uniform, so that JPEG keeps it: red is the step, green the episode."""
     height, width = size
-    colour = [20 + 10 * step, 20 + 10 * episode, 100]
-    return tf.broadcast_to(tf.constant(colour, tf.uint8), [height, width, 3])
+    color = [20 + 10 * step, 20 + 10 * episode, 100]
+    return tf.broadcast_to(tf.constant(color, tf.uint8), [height, width, 3])
 
 
 def example(

@@ -65,8 +65,8 @@ def torchvision_rows(byte_images, float_images):
     def resize(images):
         return tvf.resize(images, [512, 512], antialias=False)
 
-    yield "torchvision: crop flip normalise f32", lambda: recipe(byte_images)
-    yield "torchvision: colour jitter f32 256x256", lambda: jitter(float_images)
+    yield "torchvision: crop flip normalize f32", lambda: recipe(byte_images)
+    yield "torchvision: color jitter f32 256x256", lambda: jitter(float_images)
     yield (
         "torchvision: affine bilinear f32 256x256",
         lambda: affine(float_images),
@@ -78,11 +78,11 @@ def torchvision_rows(byte_images, float_images):
         return lambda: torch.stack([transform(image) for image in images])
 
     yield (
-        "torchvision per sample: crop flip normalise f32",
+        "torchvision per sample: crop flip normalize f32",
         one_by_one(recipe, byte_images),
     )
     yield (
-        "torchvision per sample: colour jitter",
+        "torchvision per sample: color jitter",
         one_by_one(jitter, float_images),
     )
     yield "torchvision per sample: affine", one_by_one(affine, float_images)
@@ -95,7 +95,7 @@ def torchvision_rows(byte_images, float_images):
 def resized_rows(photos):
     """Yields (name, call): windows that differ cannot be one batch."""
     flip = v2.RandomHorizontalFlip()
-    normalise = v2.Compose(
+    normalize = v2.Compose(
         [v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
     )
     for antialias in (False, True):
@@ -103,7 +103,7 @@ def resized_rows(photos):
 
         def call(crop=crop):
             made = torch.stack([flip(crop(photo)) for photo in photos])
-            return normalise(made)
+            return normalize(made)
 
         yield (
             "torchvision per sample: resized crop"
@@ -135,7 +135,7 @@ def _kornia_rows(byte_images, float_images, draws_on):
     # Its other way of cropping, slices, is a loop over the images.
     crop = ready(K.RandomCrop((224, 224), p=1.0, cropping_mode="resample"))
     flip = ready(K.RandomHorizontalFlip(p=0.5))
-    normalise = ready(K.Normalize(mean, std))
+    normalize = ready(K.Normalize(mean, std))
     jitter = ready(K.ColorJitter(0.4, 0.4, 0.4, 0.1, p=1.0))
     affine = ready(
         K.RandomAffine(25.0, translate=(0.1, 0.1), scale=(0.9, 1.1), p=1.0)
@@ -144,10 +144,10 @@ def _kornia_rows(byte_images, float_images, draws_on):
     resize = ready(K.Resize((512, 512), antialias=False, p=1.0))
     name = f"kornia, draws on {draws_on}"
     yield (
-        f"{name}: crop flip normalise f32",
-        lambda: normalise(flip(crop(byte_images.float() / 255))),
+        f"{name}: crop flip normalize f32",
+        lambda: normalize(flip(crop(byte_images.float() / 255))),
     )
-    yield f"{name}: colour jitter f32", lambda: jitter(float_images)
+    yield f"{name}: color jitter f32", lambda: jitter(float_images)
     yield f"{name}: affine bilinear f32", lambda: affine(float_images)
     yield f"{name}: gaussian blur 5x5 f32", lambda: blur(float_images)
     yield f"{name}: resize f32 256 to 512", lambda: resize(float_images)

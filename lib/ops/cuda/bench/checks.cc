@@ -386,7 +386,7 @@ void Checker::RecipeOp(const std::string& name, RecipeBatch batch,
   in.Fill(images);
   std::vector<Recipe> recipes =
       RandomRecipes(batch.sampling, batch.thirds, batch.mixes, to);
-  if (batch.colours) {
+  if (batch.colors) {
     for (Recipe& recipe : recipes) recipe.jitter = RandomJitter(&random_);
     recipes[2].jitter = Jitter();
   }
@@ -417,7 +417,7 @@ void Checker::RecipeOp(const std::string& name, RecipeBatch batch,
   }
   // One level, amplified by jitter; a blur may be one level off more often.
   const bool bytes_again =
-      batch.sampling != Sampling::kCrop || batch.colours || batch.thirds;
+      batch.sampling != Sampling::kCrop || batch.colors || batch.thirds;
   Tolerance tolerance = {bytes_again ? 8 / 255.0f / 0.224f : 1e-4f,
                          bytes_again ? 0.03 : 1};
   std::vector<float> actual;
@@ -433,7 +433,7 @@ void Checker::RecipeOp(const std::string& name, RecipeBatch batch,
   if (to_bytes) {
     // A level, where the floats are close to a half.
     tolerance.value = bytes_again ? 8 : 0.01f;
-    tolerance.rounding = batch.mixes || batch.colours ? 1 : 0;
+    tolerance.rounding = batch.mixes || batch.colors ? 1 : 0;
     actual = Run<uint8_t>(batch);
   }
   tolerance.value += tolerance.rounding;
@@ -489,7 +489,7 @@ void Checker::Recipes() {
       }
       sizes_.swap(tiny);
     }
-    batch.colours = true;
+    batch.colors = true;
     RecipeOp(name + ", jitter", batch, usual);
     batch.thirds = true;
     RecipeOp(name + ", three, jitter", batch, usual);

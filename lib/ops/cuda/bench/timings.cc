@@ -115,7 +115,7 @@ void Timings::TimeRecipe(const std::string& name, const ByteBatch& in,
   batch.out = out.data();
   batch.height = kCrop.height;
   batch.width = kCrop.width;
-  batch.colours = jitter;
+  batch.colors = jitter;
   for (int c = 0; c < 3; ++c) {
     batch.mean[c] = 0.45f;
     batch.std[c] = 0.225f;
@@ -128,18 +128,18 @@ void Timings::Recipes() {
   ByteBatch small(std::vector<ImageSize>(batch_, kSide), false);
   small.Fill(SomeImages(kSide, batch_, &random_));
   RecipeBatch batch;
-  TimeRecipe("crop flip normalise f32", small, kSide, batch, false);
+  TimeRecipe("crop flip normalize f32", small, kSide, batch, false);
   batch.element = Element::kFloat16;
-  TimeRecipe("crop flip normalise f16", small, kSide, batch, false);
+  TimeRecipe("crop flip normalize f16", small, kSide, batch, false);
   batch.element = Element::kBfloat16;
-  TimeRecipe("crop flip normalise bf16", small, kSide, batch, false);
+  TimeRecipe("crop flip normalize bf16", small, kSide, batch, false);
   batch.element = Element::kFloat32;
   batch.mixes = true;
-  TimeRecipe("crop flip normalise mixup f32", small, kSide, batch, false);
+  TimeRecipe("crop flip normalize mixup f32", small, kSide, batch, false);
   batch.mixes = false;
-  TimeRecipe("crop flip jitter normalise f32", small, kSide, batch, true);
+  TimeRecipe("crop flip jitter normalize f32", small, kSide, batch, true);
   batch.thirds = true;
-  TimeRecipe("crop flip three jitter normalise f32", small, kSide, batch, true);
+  TimeRecipe("crop flip three jitter normalize f32", small, kSide, batch, true);
   batch.mixes = true;
   TimeRecipe("crop flip three jitter mixup f32", small, kSide, batch, true);
   ByteBatch photos(std::vector<ImageSize>(batch_, kPhoto), false);
@@ -150,7 +150,7 @@ void Timings::Recipes() {
     const std::string name = sampling == Sampling::kBilinear
                                  ? "resized crop"
                                  : "resized crop antialias";
-    TimeRecipe(name + " flip normalise f32", photos, kPhoto, resized, false);
+    TimeRecipe(name + " flip normalize f32", photos, kPhoto, resized, false);
     TimeRecipe(name + " flip jitter norm. f32", photos, kPhoto, resized, true);
     resized.element = Element::kBfloat16;
     TimeRecipe(name + " flip jitter norm. bf16", photos, kPhoto, resized, true);
@@ -180,9 +180,9 @@ void Timings::Planes() {
                           nullptr);
     });
   };
-  jitter("colour jitter f32 256x256", true);
+  jitter("color jitter f32 256x256", true);
   for (Jitter& each : jitters) each = WithoutContrast(each);
-  jitter("colour jitter f32 256x256, no contrast", false);
+  jitter("color jitter f32 256x256, no contrast", false);
   WarpTextures textures;
   CHECK_CUDA(MakeWarpTextures(planes, &textures));
   const auto warp = [&](const std::string& name, WarpPath path) {
@@ -236,9 +236,9 @@ void Timings::Bytes() {
                          out.device(), nullptr);
     });
   };
-  jitter("colour jitter bytes", true);
+  jitter("color jitter bytes", true);
   for (Jitter& each : jitters) each = WithoutContrast(each);
-  jitter("colour jitter bytes, no contrast", false);
+  jitter("color jitter bytes, no contrast", false);
   // As rows of micro have it.
   for (Jitter& each : jitters) {
     each.steps = StepsOf(kBrightness, kSaturation, 0, 0);

@@ -58,7 +58,7 @@ FEEDRATE_HD float OwnPart(const Mix& mix, int y, int x) {
 
 // Box of CutMix around a center, clipped at the border. Unclipped, its area is
 // 1 - own of the image. REQUIRES: 0 <= own <= 1.
-Window CutMixBox(double own, int centre_y, int centre_x, int height, int width);
+Window CutMixBox(double own, int center_y, int center_x, int height, int width);
 
 // Share of the image outside `box`: the weight of the image's own label.
 double CutMixOwn(const Window& box, int height, int width);
@@ -110,7 +110,7 @@ struct RecipeBatch {
   int width = 0;
   Sampling sampling = Sampling::kCrop;
   // Whether any recipe has jitter or a third. Unused features cost nothing.
-  bool colours = false;
+  bool colors = false;
   bool thirds = false;
   bool mixes = false;
   float mean[3] = {0, 0, 0};

@@ -33,9 +33,9 @@ FEEDRATE_HD Rgb Scaled(const Rgb& c, float factor) {
           Saturated(c.b * factor)};
 }
 
-// Moves away from `grey` by `factor`.
-FEEDRATE_HD Rgb Blended(const Rgb& c, float grey, float factor) {
-  const float rest = (1.0f - factor) * grey;
+// Moves away from `gray` by `factor`.
+FEEDRATE_HD Rgb Blended(const Rgb& c, float gray, float factor) {
+  const float rest = (1.0f - factor) * gray;
   return {Saturated(factor * c.r + rest), Saturated(factor * c.g + rest),
           Saturated(factor * c.b + rest)};
 }

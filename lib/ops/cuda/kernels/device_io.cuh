@@ -109,7 +109,7 @@ __device__ __forceinline__ uint32_t PixelOf(const Quad& quad, int k) {
   return w[2] >> 8;
 }
 
-__device__ __forceinline__ Rgb ColourOf(uint32_t pixel) {
+__device__ __forceinline__ Rgb ColorOf(uint32_t pixel) {
   constexpr float kScale = 1.0f / 255;
   return {ByteOf(pixel, 0) * kScale, ByteOf(pixel, 1) * kScale,
           ByteOf(pixel, 2) * kScale};
@@ -152,7 +152,7 @@ __device__ __forceinline__ uint32_t PackLevels(const float v[3]) {
 __device__ __forceinline__ uint32_t PackBytes(float r, float g, float b) {
   return ToByte(r) | ToByte(g) << 8 | ToByte(b) << 16;
 }
-__device__ __forceinline__ uint32_t PackColour(const Rgb& c) {
+__device__ __forceinline__ uint32_t PackColor(const Rgb& c) {
   return PackBytes(c.r * 255, c.g * 255, c.b * 255);
 }
 

@@ -8,7 +8,7 @@
 namespace feedrate::fused {
 namespace {
 
-Rgb ColourAt(const HostImage& image, int y, int x) {
+Rgb ColorAt(const HostImage& image, int y, int x) {
   return {image.at(y, x, 0) / 255, image.at(y, x, 1) / 255,
           image.at(y, x, 2) / 255};
 }
@@ -30,14 +30,14 @@ HostImage HostJitter(const HostImage& image, const Jitter& jitter) {
   double sum = 0;
   for (int y = 0; y < image.height; ++y) {
     for (int x = 0; x < image.width; ++x) {
-      sum += LumaOf(BeforeContrast(jitter, ColourAt(image, y, x)));
+      sum += LumaOf(BeforeContrast(jitter, ColorAt(image, y, x)));
     }
   }
   const auto mean = static_cast<float>(sum / image.height / image.width);
   HostImage result(image.height, image.width);
   for (int y = 0; y < image.height; ++y) {
     for (int x = 0; x < image.width; ++x) {
-      const Rgb c = Jittered(jitter, ColourAt(image, y, x), mean);
+      const Rgb c = Jittered(jitter, ColorAt(image, y, x), mean);
       result.at(y, x, 0) = 255 * c.r;
       result.at(y, x, 1) = 255 * c.g;
       result.at(y, x, 2) = 255 * c.b;
@@ -153,10 +153,10 @@ HostImage HostWindow(const HostImage& image, const Recipe& recipe,
   HostImage result =
       Rounded(WindowOnly(image, recipe, sampling, height, width));
   if (recipe.third == Third::kGrayscale) {
-    Jitter grey;
-    grey.saturation = 0;
-    grey.steps = kSaturation;
-    return Rounded(HostJitter(result, grey));
+    Jitter gray;
+    gray.saturation = 0;
+    gray.steps = kSaturation;
+    return Rounded(HostJitter(result, gray));
   }
   if (recipe.third == Third::kSolarize) {
     return HostTone(result, Tone::kSolarize, 128);

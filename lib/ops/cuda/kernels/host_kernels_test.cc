@@ -174,15 +174,15 @@ TEST(WarpMathTest, OtherMapsDoMore) {
 std::vector<double> PillowWeights(int i, int from, int to, int* first) {
   const double scale = static_cast<double>(from) / to;
   const double filter = scale < 1 ? 1 : scale;
-  const double centre = (i + 0.5) * scale;
-  *first = static_cast<int>(centre - filter + 0.5);
+  const double center = (i + 0.5) * scale;
+  *first = static_cast<int>(center - filter + 0.5);
   if (*first < 0) *first = 0;
-  int last = static_cast<int>(centre + filter + 0.5);
+  int last = static_cast<int>(center + filter + 0.5);
   if (last > from) last = from;
   std::vector<double> weights;
   double sum = 0;
   for (int x = *first; x < last; ++x) {
-    const double at = (x - centre + 0.5) / filter;
+    const double at = (x - center + 0.5) / filter;
     const double weight = at < 0 ? 1 + at : 1 - at;
     weights.push_back(weight > 0 ? weight : 0);
     sum += weights.back();
@@ -284,7 +284,7 @@ void ExpectSame(const Jitter& jitter, const Pixels& image,
   }
 }
 
-TEST(ColourMathTest, EachStepIsTheReference) {
+TEST(ColorMathTest, EachStepIsTheReference) {
   const Pixels image = RandomPixels();
   Jitter jitter;
   jitter.brightness = 1.3f;
@@ -304,7 +304,7 @@ TEST(ColourMathTest, EachStepIsTheReference) {
   }
 }
 
-TEST(ColourMathTest, StepsRunInTheirOrder) {
+TEST(ColorMathTest, StepsRunInTheirOrder) {
   const Pixels image = RandomPixels();
   Jitter jitter;
   jitter.brightness = 0.7f;
@@ -327,7 +327,7 @@ TEST(ColourMathTest, StepsRunInTheirOrder) {
                jitter.brightness));
 }
 
-TEST(ColourMathTest, NoStepsChangeNothing) {
+TEST(ColorMathTest, NoStepsChangeNothing) {
   const Pixels image = RandomPixels();
   ExpectSame(Jitter(), image, image);
   EXPECT_FALSE(HasContrast(Jitter()));
@@ -336,12 +336,12 @@ TEST(ColourMathTest, NoStepsChangeNothing) {
   EXPECT_TRUE(HasContrast(last));
 }
 
-TEST(ColourMathTest, SaturationOfNothingIsGrayscale) {
+TEST(ColorMathTest, SaturationOfNothingIsGrayscale) {
   const Pixels image = RandomPixels();
-  Jitter grey;
-  grey.saturation = 0;
-  grey.steps = kSaturation;
-  ExpectSame(grey, image, Grayscale(image));
+  Jitter gray;
+  gray.saturation = 0;
+  gray.steps = kSaturation;
+  ExpectSame(gray, image, Grayscale(image));
 }
 
 Pixels AllValues() {

@@ -156,17 +156,17 @@ __device__ __forceinline__ void LoadPixels(const uint8_t* row, int x, int width,
   }
 }
 
-__device__ __forceinline__ void LoadColours(const uint8_t* row, int x,
-                                            int width, Rgb (&c)[4]) {
+__device__ __forceinline__ void LoadColors(const uint8_t* row, int x, int width,
+                                           Rgb (&c)[4]) {
   uint32_t p[4];
   LoadPixels(row, x, width, p);
 #pragma unroll
-  for (int k = 0; k < 4; ++k) c[k] = ColourOf(p[k]);
+  for (int k = 0; k < 4; ++k) c[k] = ColorOf(p[k]);
 }
 
 // Colors are 0..1, so their levels need no limits.
-__device__ __forceinline__ void StoreColours(uint8_t* at, int count,
-                                             const Rgb (&c)[4]) {
+__device__ __forceinline__ void StoreColors(uint8_t* at, int count,
+                                            const Rgb (&c)[4]) {
   uint32_t p[4];
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
@@ -192,9 +192,9 @@ __global__ __launch_bounds__(kPointThreads) void PointBytesKernel(
     const int y = joined ? 0 : i / per_row;
     const int x = (i - y * per_row) * 4;
     Rgb c[4];
-    LoadColours(from.data + y * from.stride, x, width, c);
+    LoadColors(from.data + y * from.stride, x, width, c);
     ApplySteps(jitter, jitter.steps, kNoStep, 0, c);
-    StoreColours(to.data + y * to.stride + 3 * x, width - x, c);
+    StoreColors(to.data + y * to.stride + 3 * x, width - x, c);
   }
 }
 
@@ -213,13 +213,13 @@ __global__ __launch_bounds__(kByteThreads,
       [&](int i, Rgb(&c)[4]) {
         const int y = (share.first + i) / per_row;
         const int x = (share.first + i - y * per_row) * 4;
-        LoadColours(from.data + y * from.stride, x, from.width, c);
+        LoadColors(from.data + y * from.stride, x, from.width, c);
         return from.width - x;
       },
       [&](int i, const Rgb(&c)[4]) {
         const int y = (share.first + i) / per_row;
         const int x = (share.first + i - y * per_row) * 4;
-        StoreColours(to.data + y * to.stride + 3 * x, from.width - x, c);
+        StoreColors(to.data + y * to.stride + 3 * x, from.width - x, c);
       });
 }
 

@@ -41,7 +41,7 @@ __device__ __forceinline__ float Normal(const RecipeArgs& args, int c,
   return level * (args.gain[c] * kScale) + args.bias[c];
 }
 
-__device__ __forceinline__ void Normalise(const RecipeArgs& args,
+__device__ __forceinline__ void Normalize(const RecipeArgs& args,
                                           const Window& erase, int y, int x,
                                           float values[3][4]) {
 #pragma unroll
@@ -64,7 +64,7 @@ __device__ __forceinline__ void ReadQuad(const RecipeArgs& args,
            source.inside && x + 4 <= args.width, p);
 #pragma unroll
   for (int i = 0; i < 12; ++i) values[i % 3][i / 3] = ByteOf(p[i / 3], i % 3);
-  Normalise(args, source.recipe.erase, y, x, values);
+  Normalize(args, source.recipe.erase, y, x, values);
 }
 
 template <typename T, bool kMix>
@@ -89,7 +89,7 @@ __global__ __launch_bounds__(kThreads) void CropKernel(RecipeArgs args) {
       }
     }
   }
-  StoreColours<T>(args, index, y, x, values);
+  StoreColors<T>(args, index, y, x, values);
 }
 
 // The part of an image that a block makes.
@@ -136,8 +136,8 @@ __global__ __launch_bounds__(
                    for (int i = 0; i < 12; ++i) {
                      v[i / 4][i % 4] = RoundedLevel(v[i / 4][i % 4]);
                    }
-                   Normalise(args, recipe.erase, y, x, v);
-                   StoreColours<T>(args, index, y, x, v);
+                   Normalize(args, recipe.erase, y, x, v);
+                   StoreColors<T>(args, index, y, x, v);
                  });
 }
 
@@ -201,7 +201,7 @@ cudaError_t RunPlainRecipe(const RecipeBatch& batch, cudaStream_t stream) {
 }
 
 cudaError_t RunRecipe(const RecipeBatch& batch, cudaStream_t stream) {
-  const bool plain = !batch.colours && !batch.thirds &&
+  const bool plain = !batch.colors && !batch.thirds &&
                      (batch.sampling == Sampling::kCrop || !batch.mixes);
   return plain ? RunPlainRecipe(batch, stream) : RunStagedRecipe(batch, stream);
 }

@@ -140,9 +140,9 @@ struct PixelOutput {
 
 // Stores four pixels of image `index` at its place in the output.
 template <typename T>
-__device__ __forceinline__ void StoreColours(const RecipeArgs& args, int index,
-                                             int y, int x,
-                                             const float values[3][4]) {
+__device__ __forceinline__ void StoreColors(const RecipeArgs& args, int index,
+                                            int y, int x,
+                                            const float values[3][4]) {
   const int64_t plane = static_cast<int64_t>(args.height) * args.width;
   T* out = OutputOf<T>(args, index);
   const int64_t start = static_cast<int64_t>(y) * args.width + x;

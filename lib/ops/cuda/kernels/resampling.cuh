@@ -231,14 +231,14 @@ __device__ __forceinline__ void SumOf(const SumColumn<kQuads>& column,
   for (int q = 0; q < kQuads; ++q) {
     const Quad quad = LoadQuadAt(words, at + 12 * q);
     const uint32_t* w = quad.words;
-    const uint32_t colours[3] = {
+    const uint32_t colors[3] = {
         __byte_perm(__byte_perm(w[0], w[1], 0x0630), w[2], 0x5210),
         __byte_perm(__byte_perm(w[0], w[1], 0x0741), w[2], 0x6210),
         __byte_perm(__byte_perm(w[0], w[1], 0x0052), w[2], 0x7410)};
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
-      sums[c] = Dot(colours[c], column.weights[2 * q],
-                    column.weights[2 * q + 1], sums[c]);
+      sums[c] = Dot(colors[c], column.weights[2 * q], column.weights[2 * q + 1],
+                    sums[c]);
     }
   }
 #pragma unroll
@@ -257,7 +257,7 @@ struct RowPlan {
 __device__ __forceinline__ RowPlan RowPlanOf(const Resized& from, int y,
                                              int first) {
   const Taps taps = RowTaps(from, y);
-  return {(static_cast<float>(taps.first) - taps.centre + 0.5f) * taps.inverse,
+  return {(static_cast<float>(taps.first) - taps.center + 0.5f) * taps.inverse,
           1 / (kWhole * TapSum(taps)), taps.first - first, taps.count};
 }
 

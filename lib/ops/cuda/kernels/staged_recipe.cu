@@ -138,8 +138,8 @@ __device__ __forceinline__ void BlurStage(const RecipeArgs& args,
 
 __device__ __forceinline__ uint32_t ThirdOf(Third third, uint32_t pixel) {
   if (third == Third::kGrayscale) {
-    const float grey = 255 * LumaOf(ColourOf(pixel));
-    return PackBytes(grey, grey, grey);
+    const float gray = 255 * LumaOf(ColorOf(pixel));
+    return PackBytes(gray, gray, gray);
   }
   uint32_t word = 0;
 #pragma unroll
@@ -176,7 +176,7 @@ __device__ float Prepare(const RecipeArgs& args, const ByteImage& image,
     Rgb c[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      c[k] = ColourOf(i + k < pixels ? own[i + k] : 0);
+      c[k] = ColorOf(i + k < pixels ? own[i + k] : 0);
     }
     ApplySteps(recipe.jitter, recipe.jitter.steps, kContrast, 0, c);
 #pragma unroll
@@ -196,7 +196,7 @@ __device__ __forceinline__ void FinishQuad(const RecipeArgs& args,
   Rgb c[4];
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    c[k] = ColourOf(x + k < args.width ? at[k] : 0);
+    c[k] = ColorOf(x + k < args.width ? at[k] : 0);
   }
   ApplySteps(recipe.jitter, recipe.jitter.steps, kNoStep, mean, c);
 #pragma unroll
@@ -268,7 +268,7 @@ __global__ __launch_bounds__(kThreads) void StagedKernel(RecipeArgs args,
         }
       }
     }
-    StoreColours<T>(args, index, y, x, values);
+    StoreColors<T>(args, index, y, x, values);
   }
 }
 

@@ -11,8 +11,8 @@ double Radians(double degrees) { return degrees * std::acos(-1.0) / 180; }
 }  // namespace
 
 Projection AffineProjection(const AffineMap& map, int height, int width) {
-  const double centre_x = (width - 1) / 2.0;
-  const double centre_y = (height - 1) / 2.0;
+  const double center_x = (width - 1) / 2.0;
+  const double center_y = (height - 1) / 2.0;
   const double cosine = map.scale * std::cos(Radians(map.degrees));
   const double sine = map.scale * std::sin(Radians(map.degrees));
   // Rows count downwards, hence the signs.
@@ -28,11 +28,11 @@ Projection AffineProjection(const AffineMap& map, int height, int width) {
   const double ib = -b / determinant;
   const double ic = -c / determinant;
   const double id = a / determinant;
-  const double to_x = centre_x + map.x;
-  const double to_y = centre_y + map.y;
+  const double to_x = center_x + map.x;
+  const double to_y = center_y + map.y;
   Projection projection;
-  const double h[6] = {ia, ib, centre_x - ia * to_x - ib * to_y,
-                       ic, id, centre_y - ic * to_x - id * to_y};
+  const double h[6] = {ia, ib, center_x - ia * to_x - ib * to_y,
+                       ic, id, center_y - ic * to_x - id * to_y};
   for (int i = 0; i < 6; ++i) projection.h[i] = static_cast<float>(h[i]);
   return projection;
 }

@@ -172,7 +172,7 @@ FEEDRATE_HD float ResizedFrom(int i, float step) {
 struct Taps {
   int first = 0;
   int count = 0;
-  float centre = 0;   // The triangle's; pixel edges are at integers.
+  float center = 0;   // The triangle's; pixel edges are at integers.
   float inverse = 1;  // Reciprocal of half its width.
 };
 
@@ -180,10 +180,10 @@ struct Taps {
 FEEDRATE_HD Taps AntialiasTaps(int i, float step, int size) {
   const float half = step > 1.0f ? step : 1.0f;
   Taps taps;
-  taps.centre = (static_cast<float>(i) + 0.5f) * step;
+  taps.center = (static_cast<float>(i) + 0.5f) * step;
   taps.inverse = 1.0f / half;
-  const int first = static_cast<int>(taps.centre - half + 0.5f);
-  const int last = static_cast<int>(taps.centre + half + 0.5f);
+  const int first = static_cast<int>(taps.center - half + 0.5f);
+  const int last = static_cast<int>(taps.center + half + 0.5f);
   taps.first = first < 0 ? 0 : first;
   taps.count = (last > size ? size : last) - taps.first;
   return taps;
@@ -192,7 +192,7 @@ FEEDRATE_HD Taps AntialiasTaps(int i, float step, int size) {
 // Weight of pixel first + k. The sum over k is TapSum, not 1.
 FEEDRATE_HD float TapWeight(const Taps& taps, int k) {
   const float at =
-      (static_cast<float>(taps.first + k) - taps.centre + 0.5f) * taps.inverse;
+      (static_cast<float>(taps.first + k) - taps.center + 0.5f) * taps.inverse;
   const float weight = 1.0f - (at < 0 ? -at : at);
   return weight > 0 ? weight : 0;
 }

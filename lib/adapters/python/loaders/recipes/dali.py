@@ -102,7 +102,7 @@ class Recipe:
         # Those of clips are written with their module.
         name = command["native_op"].removeprefix("fn.")
         if name == "crop_mirror_normalize":
-            return _normalised(images, params)
+            return _normalized(images, params)
         if name == "transforms.combine+warp_affine":
             return _warp(images, params, self._spec.crop)
         if name == "solarize":
@@ -155,7 +155,7 @@ def _pair(value):
     return types.Constant(np.full(2, value, np.int32))
 
 
-def _normalised(images, params):
+def _normalized(images, params):
     """255*(a,b,c) of the parameters is a tuple repeated 255 times."""
     scaled = {
         name: [len(values) // 3 * value for value in values[:3]]

@@ -20,11 +20,11 @@ class Recipe(ClipRecipe):
         operation = operation_of(library, command, spec)
         self.seed = operation.seed
         self._operation = operation
-        self._normalise = kornia.augmentation.Normalize(
+        self._normalize = kornia.augmentation.Normalize(
             mean=torch.tensor(spec.mean), std=torch.tensor(spec.std), p=1
         )
         if spec.finishes_on_gpu:
-            library.quiet(self._normalise)
+            library.quiet(self._normalize)
         crop = operation.call if spec.is_crop else _crop(spec, self.is_clip)
         self._steps = [crop]
         self._crop_clips = None
@@ -59,14 +59,14 @@ class Recipe(ClipRecipe):
             return self._finish_clips(batch)
         if not self._spec.is_crop:
             batch = self._transformed(batch)
-        return self._normalise(batch)
+        return self._normalize(batch)
 
     def _finish_clips(self, batch):
         """All of the recipe, B, T, C, H, W."""
         if not self._spec.is_crop:
             batch = self._crop_clips(batch)
         batch = self._transformed(batch)
-        return self._normalise(batch.flatten(0, 1)).unflatten(
+        return self._normalize(batch.flatten(0, 1)).unflatten(
             0, batch.shape[:2]
         )
 
@@ -82,8 +82,8 @@ class Recipe(ClipRecipe):
             # The crop may be a view of memory that nobody may write to.
             steps.insert(0, self._operation.fresh)
         if self.is_clip:
-            return [*steps, self._normalise]
-        return [*steps, lambda image: self._normalise(image[None])[0]]
+            return [*steps, self._normalize]
+        return [*steps, lambda image: self._normalize(image[None])[0]]
 
     def _scaled(self, image):
         return image.float().div_(self._spec.input_scale)

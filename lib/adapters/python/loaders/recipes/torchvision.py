@@ -30,9 +30,9 @@ class Recipe(ClipRecipe):
         if spec.finishes_on_gpu:
             self._steps = [] if self.is_clip else [crop]
         elif spec.is_crop:
-            self._steps = [crop, *_normalise(spec)]
+            self._steps = [crop, *_normalize(spec)]
         else:
-            self._steps = [crop, operation.call, *_normalise(spec)]
+            self._steps = [crop, operation.call, *_normalize(spec)]
 
     def with_channels(self, image):
         return torch_images.with_channels(image, self._groups)
@@ -62,7 +62,7 @@ def _crop(spec):
     return v2.RandomCrop((spec.crop, spec.crop), pad_if_needed=True)
 
 
-def _normalise(spec):
+def _normalize(spec):
     if spec.channels == 3 and spec.input_scale == 255:
         return [
             v2.ToDtype(torch.float32, scale=True),
