@@ -77,7 +77,11 @@ else
     'make envs ENV_SET=current GROUPS=loaders'
 fi
 
-for library in streaming ray ffcv; do
+for lock in "$current"/*.lock; do
+  library="$(basename "$lock" .lock)"
+  if [[ -f "$locks/$library.lock" || ! -f "libraries/$library.py" ]]; then
+    continue
+  fi
   if env="$("$REPO_ROOT/dev/python_env.sh" --made \
     "$current/$library.lock")"; then
     newest="$("$REPO_ROOT/dev/python_env.sh" "$current/torch_stack.lock")"

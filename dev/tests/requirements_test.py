@@ -2,9 +2,9 @@
 """Lock files of the libraries under test pin what the configs say.
 
 The set `paper` has the versions of configs/matrix.textproto and
-configs/policy.textproto; every group that the matrix names has a lock in every
-set, or only in `current` if it came after the paper; a lock pins what its list
-names, and every package has hashes.
+configs/policy.textproto; every group that the matrix names has a lock in the
+set `current`, and in every set if the paper has a version of one of its
+libraries; a lock pins what its list names, and every package has hashes.
 """
 
 import pathlib
@@ -21,10 +21,6 @@ SETS = ROOT / "configs/requirements"
 NOT_INSTALLED = {"pyperf"}
 # Groups of libraries that only other programs measure.
 OTHERS = {"albumentations_mit"}
-
-
-# Groups without versions of the paper.
-CURRENT_ONLY = {"ffcv", "loaders", "ray", "streaming"}
 
 
 def canonical(name):
@@ -75,10 +71,15 @@ def faults_of_paper(matrix, policy):
 
 
 def faults_of_sets(matrix):
-    groups = {one_of(lib, "env_group") for lib in all_of(matrix, "libraries")}
-    groups -= {""} | OTHERS
+    libraries = all_of(matrix, "libraries")
+    groups = {one_of(lib, "env_group") for lib in libraries} - {""} - OTHERS
+    of_paper = {
+        one_of(lib, "env_group")
+        for lib in libraries
+        if one_of(lib, "paper_version")
+    }
     for folder in sorted(SETS.iterdir()):
-        here = groups if folder.name == "current" else groups - CURRENT_ONLY
+        here = groups if folder.name == "current" else groups & of_paper
         for group in sorted(here):
             if not (folder / f"{group}.lock").is_file():
                 yield f"{folder}: no lock of the group {group}"
