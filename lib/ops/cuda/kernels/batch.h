@@ -56,13 +56,6 @@ FEEDRATE_HD float OwnPart(const Mix& mix, int y, int x) {
   return inside ? 0.0f : mix.own;
 }
 
-// Box of CutMix around a center, clipped at the border. Unclipped, its area is
-// 1 - own of the image. REQUIRES: 0 <= own <= 1.
-Window CutMixBox(double own, int center_y, int center_x, int height, int width);
-
-// Share of the image outside `box`: the weight of the image's own label.
-double CutMixOwn(const Window& box, int height, int width);
-
 // How the window becomes the output.
 enum class Sampling {
   kCrop,       // Copied; windows have the size of the output.

@@ -152,9 +152,6 @@ __device__ __forceinline__ uint32_t PackLevels(const float v[3]) {
 __device__ __forceinline__ uint32_t PackBytes(float r, float g, float b) {
   return ToByte(r) | ToByte(g) << 8 | ToByte(b) << 16;
 }
-__device__ __forceinline__ uint32_t PackColor(const Rgb& c) {
-  return PackBytes(c.r * 255, c.g * 255, c.b * 255);
-}
 
 __device__ __forceinline__ void StorePixel(uint8_t* at, uint32_t pixel) {
   at[0] = static_cast<uint8_t>(pixel);
