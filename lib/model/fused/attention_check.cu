@@ -153,15 +153,18 @@ void CheckAttention(const AttentionSizes& z) {
   const QkNormRope a = {d_qkv, d_q_w, d_k_w,    d_cos,
                         d_sin, rows,  z.tokens, z.heads};
   RunShortAttention(a, z.queries, d_mixed, d_log, nullptr);
-  RunShortAttentionBackward(a, z.queries, d_mixed, d_log, d_dmixed, d_dqkv,
-                            d_dq_w, d_dk_w, d_partial, false, nullptr);
-  cudaDeviceSynchronize();
-  Check("attention");
+  const auto backward = [&] {
+    RunShortAttentionBackward(a, z.queries, d_mixed, d_log, d_dmixed, d_dqkv,
+                              d_dq_w, d_dk_w, d_partial, false, nullptr);
+    cudaDeviceSynchronize();
+    Check("attention");
+    return d_dqkv.Read();
+  };
+  const std::vector<double> got = backward();
   std::printf("attention of %lld tokens, %lld of them queries\n",
               static_cast<long long>(z.tokens),
               static_cast<long long>(z.queries));
   Hold("  result", d_mixed.Read(), mixed, 1e-2);
-  const std::vector<double> got = d_dqkv.Read();
   const char* const names[] = {"  gradient of Q", "  gradient of K",
                                "  gradient of V"};
   for (int part = 0; part < 3; ++part) {
@@ -174,8 +177,14 @@ void CheckAttention(const AttentionSizes& z) {
     }
     Hold(names[part], mine, theirs, 2e-2);
   }
-  Hold("  gradient of Q's norm", d_dq_w.Read(), dq_w, 2e-2);
-  Hold("  gradient of K's norm", d_dk_w.Read(), dk_w, 2e-2);
+  const std::vector<double> got_q_w = d_dq_w.Read(), got_k_w = d_dk_w.Read();
+  Hold("  gradient of Q's norm", got_q_w, dq_w, 2e-2);
+  Hold("  gradient of K's norm", got_k_w, dk_w, 2e-2);
+  if (backward() != got || d_dq_w.Read() != got_q_w ||
+      d_dk_w.Read() != got_k_w) {
+    std::printf("  two runs differ  <-- WRONG\n");
+    ++failures;
+  }
   CheckHeads(a, rotated_q, rotated_k);
   if (z.queries == z.tokens) {
     // The gradients of Q, K and V that attention would pass on, and the way

@@ -351,7 +351,8 @@ int main(int argc, char** argv) {
        {AttentionSizes{2, 3, 201, 201}, AttentionSizes{2, 2, 208, 208},
         AttentionSizes{1, 2, 77, 77}, AttentionSizes{3, 1, 16, 16},
         AttentionSizes{2, 2, 201, 1}, AttentionSizes{1, 3, 5, 5},
-        AttentionSizes{50, 6, 40, 40}}) {
+        // More heads than processors.
+        AttentionSizes{60, 5, 201, 201}}) {
     feedrate::fused::CheckAttention(z);
   }
   feedrate::fused::CheckTokens();
