@@ -79,13 +79,16 @@ std::vector<std::string> LinesOf(const Campaign& campaign) {
   return lines;
 }
 
+// Number of findings by kind.
+using Codes = std::map<std::string, int64_t>;
+
 struct Answer {
   Coverage record;
   // Jobs and runs to repeat.
   std::vector<std::pair<std::string, int>> fixes;
   // Number of findings by kind, without few_runs, which a single run always
   // has.
-  std::map<std::string, int64_t> codes;
+  Codes codes;
 };
 
 // Writes `lines` evenly over `files` files and checks them.

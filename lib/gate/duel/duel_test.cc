@@ -1,6 +1,7 @@
 #include "lib/gate/duel/duel.h"
 
 #include <elf.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
