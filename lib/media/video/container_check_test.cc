@@ -200,7 +200,8 @@ TEST(ContainerCheckTest, AFrameOfAviThatIsNoneAnyMoreIsMissed) {
     const std::string file = *EncodeVideo(options, 4);
     ASSERT_TRUE(ClipReader::OpenBytes(file, 1).ok());
     size_t chunk = file.find("movi");
-    for (int i = 0; i < 7; ++i) chunk = file.find("00dc", chunk + 1);
+    // The fifth has two frames if they are packed; others may have none.
+    for (int i = 0; i < 5; ++i) chunk = file.find("00dc", chunk + 1);
     std::string other = file;
     other[chunk + 2] = 'p';
     EXPECT_THAT(std::string(ClipReader::OpenBytes(other, 1).status().message()),
