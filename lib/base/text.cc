@@ -111,14 +111,25 @@ void AppendEscape(char32_t c, std::string* out) {
       *out += "\\t";
       return;
     default:
-      absl::StrAppend(out, c < 0x80 ? "\\x" : "\\u",
-                      absl::Hex(static_cast<uint32_t>(c),
-                                c < 0x80 ? absl::kZeroPad2 : absl::kZeroPad4));
+      absl::StrAppend(
+          out,
+          c < 0x80      ? "\\x"
+          : c < 0x10000 ? "\\u"
+                        : "\\U",
+          absl::Hex(static_cast<uint32_t>(c), c < 0x80      ? absl::kZeroPad2
+                                              : c < 0x10000 ? absl::kZeroPad4
+                                                            : absl::kZeroPad8));
   }
 }
 
 bool IsWordCharacter(unsigned char c) {
   return absl::ascii_isalnum(c) || c >= 0x80;
+}
+
+bool HasLetter(absl::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) {
+    return IsWordCharacter(c) && !absl::ascii_isdigit(c);
+  });
 }
 
 bool IsAlphanumericAt(absl::string_view text, size_t at) {
@@ -144,6 +155,19 @@ bool IsUnprintable(char32_t c) {
          (c & 0xFFFE) == 0xFFFE;
 }
 
+namespace {
+
+// Whether people do not see `c`, so that two names look like one: an Arabic
+// mark, a soft hyphen, a byte order mark, tags. Joiners are not among them,
+// because scripts and emoji need those. JSON has them as they are.
+bool IsInvisible(char32_t c) {
+  return c == 0xAD || c == 0x61C || c == 0x180E || c == 0x200B ||
+         (c >= 0x2060 && c <= 0x2064) || c == 0xFEFF ||
+         (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
+}
+
+}  // namespace
+
 std::string PrintableText(absl::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -157,7 +181,8 @@ std::string PrintableText(absl::string_view text) {
     if (!TakeCharacter(&text, &c)) {
       absl::StrAppend(&out, "\\x",
                       absl::Hex(static_cast<uint32_t>(c), absl::kZeroPad2));
-    } else if (IsUnprintable(c) || (c == ':' && may_start_command) ||
+    } else if (IsUnprintable(c) || IsInvisible(c) ||
+               (c == ':' && may_start_command) ||
                (c == '#' && absl::EndsWith(out, "#"))) {
       AppendEscape(c, &out);
     } else {
@@ -209,8 +234,10 @@ bool IsMarkup(absl::string_view plain, size_t i) {
       i > 0 && IsWordCharacter(plain[i - 1]) && IsAlphanumericAt(plain, i + 1);
   return absl::string_view("\\`*|$").find(c) != absl::string_view::npos ||
          (c == '~' && next != ' ' && next != '\0') ||
-         // A link. Intervals like `[1, 2]` stay as they are.
-         (c == ']' && (next == '(' || next == '[' || next == ':')) ||
+         // A link, also with a colon that our text adds. Intervals like
+         // `[1, 2]` stay as they are.
+         (c == ']' && (next == '(' || next == '[' || next == ':' ||
+                       (next == '\0' && HasLetter(plain)))) ||
          // Names like `batch_size` stay as they are.
          (c == '_' && !within_word) ||
          // A heading, a list or a rule.
@@ -272,7 +299,7 @@ std::string XmlText(absl::string_view text) {
       out += "&#10;";
     } else if (c == '\t') {
       out += "&#9;";
-    } else if (!is_valid || IsUnprintable(c)) {
+    } else if (!is_valid || IsUnprintable(c) || IsInvisible(c)) {
       out += kReplacement;
     } else if (c == '&') {
       out += "&amp;";
@@ -331,10 +358,14 @@ std::string GithubProperty(absl::string_view text) {
 
 std::string ShellWord(absl::string_view word) {
   constexpr absl::string_view kPlain = "-_=/.,:+@%";
-  const bool is_plain =
-      !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
-        return absl::ascii_isalnum(c) || kPlain.find(c) != kPlain.npos;
-      });
+  const bool is_plain = !word.empty() &&
+                        std::all_of(word.begin(), word.end(),
+                                    [&](char c) {
+                                      return absl::ascii_isalnum(c) ||
+                                             kPlain.find(c) != kPlain.npos;
+                                    }) &&
+                        // Z shell replaces `=ls` by the path of `ls`.
+                        word[0] != '=';
   if (is_plain) return std::string(word);
   return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
 }

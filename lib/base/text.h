@@ -65,8 +65,8 @@ inline size_t Utf8Length(absl::string_view text) {
 // a line break, invalid UTF-8, or a command that a CI server takes from its log
 // (`::error::` at the start of a line, `##[error]` or `##vso[…]` anywhere).
 
-// For terminals and logs. Shows such characters as escapes like in C: `\n`,
-// `\x1b`, `\u009b`. Applying it twice changes nothing.
+// For terminals and logs. Shows such characters, and those that nobody sees, as
+// escapes like in C: `\n`, `\x1b`, `\u009b`. Applying it twice changes nothing.
 std::string PrintableText(absl::string_view text);
 // Applies PrintableText to each line and keeps the line breaks. For our own
 // messages of several lines that quote foreign text.

@@ -136,6 +136,9 @@ TEST(PrintableTextTest, ShowsWhatATerminalWouldActUpon) {
   EXPECT_EQ(PrintableText(absl::string_view("\0", 1)), "\\x00");
   EXPECT_EQ(PrintableText("\u009B2J \u2028 \u202E \uFFFF"),
             "\\u009b2J \\u2028 \\u202e \\uffff");
+  // Two names that look the same are not the same.
+  EXPECT_EQ(PrintableText("a\u200Bb\uFEFF \u061C \U000E0041"),
+            "a\\u200bb\\ufeff \\u061c \\U000e0041");
   // A surrogate, a cut off character, a byte that starts none.
   EXPECT_EQ(PrintableText("\xED\xA0\x80 \xE2\x82 \xFF"),
             "\\xed\\xa0\\x80 \\xe2\\x82 \\xff");
@@ -155,6 +158,7 @@ TEST(MarkdownTextTest, NothingIsMarkup) {
             "\\_a\\_ \\*b\\* \\`c\\` \\|d\\| \\~e~ \\$f\\$ "
             "[g\\](h) \\\\");
   EXPECT_EQ(MarkdownText("[1, 2]"), "[1, 2]");
+  EXPECT_EQ(MarkdownText("[ref]"), "[ref\\]");
   EXPECT_EQ(MarkdownText("<b></b>&amp;&#60;<!--"),
             "&lt;b>&lt;/b>&amp;amp;&amp;#&#8203;60;&lt;!--");
   EXPECT_EQ(MarkdownText("> a"), "&gt; a");
@@ -219,6 +223,7 @@ TEST(ShellWordTest, IsOneWord) {
   EXPECT_EQ(ShellWord("gs://bucket/a_b-1.tar"), "gs://bucket/a_b-1.tar");
   EXPECT_EQ(ShellWord(""), "''");
   EXPECT_EQ(ShellWord("a b"), "'a b'");
+  EXPECT_EQ(ShellWord("=ls"), "'=ls'");
   EXPECT_EQ(ShellWord("'; rm -rf ~"), "''\\''; rm -rf ~'");
 }
 
