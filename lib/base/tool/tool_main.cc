@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <iostream>
+#include <new>
+#include <stdexcept>
 #include <streambuf>
 
 #include "absl/status/status.h"
@@ -248,6 +250,25 @@ bool ReaderIsGone() {
 
 }  // namespace
 
+namespace {
+
+// What others wrote may ask for more memory than there is. The copies that were
+// made until then are given back, so that a message can be printed.
+absl::StatusOr<ExitCode> RunInMemory(const std::vector<std::string>& args,
+                                     const ToolInfo& info,
+                                     const ToolBody& body) {
+  try {
+    return Run(args, info, body);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  return absl::ResourceExhaustedError(
+      "there is not enough memory for this; ask for fewer or smaller items, or "
+      "use a machine with more");
+}
+
+}  // namespace
+
 int ToolMain(int argc, char** argv, const ToolInfo& info,
              const ToolBody& body) {
   // By default glog writes to files. The flag can still override this.
@@ -257,7 +278,8 @@ int ToolMain(int argc, char** argv, const ToolInfo& info,
   signal(SIGXFSZ, SIG_IGN);
   google::InitGoogleLogging(argv[0]);
   OutputBuffer output;
-  absl::StatusOr<ExitCode> code = Run(Arguments(argc, argv), info, body);
+  absl::StatusOr<ExitCode> code =
+      RunInMemory(Arguments(argc, argv), info, body);
   absl::Status status = code.status();
   status.Update(output.Finish());
   if (status.ok()) return static_cast<int>(*code);

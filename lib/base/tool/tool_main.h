@@ -31,7 +31,8 @@ using ToolBody =
 // calls `body`, prints an error as `name: message` to standard error, and
 // returns the exit code for main. If standard output cannot be written (a full
 // disk, for example), the run fails. If its reader is gone (`| head`), the
-// process ends silently by SIGPIPE, even if the body ignored the signal.
+// process ends silently by SIGPIPE, even if the body ignored the signal. An
+// allocation that fails is an error like others.
 //
 //   int main(int argc, char** argv) {
 //     return feedrate::ToolMain(argc, argv, Info(), Run);

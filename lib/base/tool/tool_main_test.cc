@@ -114,6 +114,20 @@ TEST(ToolMainTest, AnErrorIsPrintedOnceInOneLine) {
 }
 
 // The signal would end the program without a word, and leave what it wrote.
+// A job of two billion items ended micro by a signal.
+TEST(ToolMainTest, MemoryThatIsNotThereIsAnError) {
+  for (const size_t size : {size_t{1} << 46, ~size_t{0} / 4}) {
+    const ToolBody body = [size](const std::vector<std::string>&) {
+      std::vector<double> items;
+      items.resize(size);
+      return items.empty() ? ExitCode::kDone : ExitCode::kCannotTell;
+    };
+    const Outcome outcome = RunTool({}, body);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, StartsWith("tool: there is not enough memory"));
+  }
+}
+
 TEST(ToolMainTest, AFileOverTheLimitIsAnErrorAndLeavesNothing) {
   const std::string folder = Path("limit");
   ASSERT_TRUE(MakeFolder(folder).ok());
