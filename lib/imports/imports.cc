@@ -372,6 +372,12 @@ absl::Status Importer::ReadContent(const std::string& name,
   absl::string_view text = content;
   absl::ConsumePrefix(&text, "\xef\xbb\xbf");
   text = absl::StripLeadingAsciiWhitespace(text);
+  // Readers of text skip lines that they do not know.
+  if (absl::StrContains(text, "\n{\"schema\":1,\"record\":\"")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, ": holds results of ", harness,
+        " beside records of feedrate; keep each in a file of its own"));
+  }
   ++files_;
   RowSink sink(this, harness, name, may_read_files, padded_end);
   const bool is_json = !text.empty() && (text[0] == '{' || text[0] == '[');

@@ -129,6 +129,11 @@ TEST(ImporterTest, WhatIsSaidTwiceOrAsTextIsRefused) {
        "has more values than the 3 \"result_columns\""},
       {"csv", "name,time_s,iterations\na,1,many\n",
        "line 2: \"many\" is no number in column iterations"},
+      // Readers of text skip lines that they do not know.
+      {"go",
+       "goos: linux\nBenchmarkX-2 100 5 ns/op\n"
+       "{\"schema\":1,\"record\":\"row\",\"throughput\":1}\n",
+       "f: holds results of go beside records of feedrate"},
       {"", "\x1f\x8b\x08rest", "f: is compressed with gzip; unpack it first"},
       {"albumentations",
        "{\"metadata\": {\"library\": \"l\"}, \"results\": {\"Flip\": "

@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -379,9 +380,24 @@ Value Has(const Value& list, const std::string& item) {
                     list.list.end());
 }
 
-// All settings as one text, sorted by name.
+// All settings as one text, sorted by name. What could be taken for several
+// settings is in quotes: they are other work.
 Value SettingsText(const std::map<std::string, std::string>& settings) {
-  return TextValue(absl::StrJoin(settings, ", ", absl::PairFormatter("=")));
+  std::string text;
+  const auto append = [&text](const std::string& part, absl::string_view ends) {
+    if (absl::StrContains(part, ends)) {
+      AppendJsonString(part, &text);
+    } else {
+      text += part;
+    }
+  };
+  for (const auto& [name, value] : settings) {
+    if (!text.empty()) text += ", ";
+    append(name, "=");
+    text += '=';
+    append(value, ", ");
+  }
+  return TextValue(text);
 }
 
 absl::StatusOr<Value> SettingsFromJson(absl::string_view json,
@@ -402,7 +418,12 @@ absl::StatusOr<Value> SettingsFromJson(absl::string_view json,
   for (const simdjson::dom::key_value_pair entry : object) {
     std::string_view text;
     if (entry.value.get(text) != simdjson::SUCCESS) return wrong_type();
-    settings[std::string(entry.key)] = std::string(text);
+    if (!settings.emplace(entry.key, text).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("field \"", field.name, "\" has \"",
+                       absl::string_view(entry.key.data(), entry.key.size()),
+                       "\" twice; which one counts?"));
+    }
   }
   return SettingsText(settings);
 }

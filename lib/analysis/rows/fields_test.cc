@@ -166,6 +166,12 @@ TEST(FieldOfTest, AllSettingsAreOneTextWhateverTheirOrder) {
       FieldFromJson(R"({"prefetch": "4", "chunk": "a\"b"})", settings)->text,
       "chunk=a\"b, prefetch=4");
   EXPECT_FALSE(FieldFromJson(R"({"prefetch": 4})", settings).ok());
+  EXPECT_FALSE(FieldFromJson(R"({"a": "1", "a": "2"})", settings).ok());
+  // One setting is other work than the two that it looks like.
+  EXPECT_EQ(FieldFromJson(R"({"a": "1, b=2"})", settings)->text,
+            "a=\"1, b=2\"");
+  EXPECT_EQ(FieldFromJson(R"({"a=1, b": "2"})", settings)->text,
+            "\"a=1, b\"=2");
   EXPECT_FALSE(FieldFromJson("{}", *FindField("library")).ok());
 }
 

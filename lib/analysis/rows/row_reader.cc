@@ -29,13 +29,22 @@ constexpr int64_t kTrial = 1 << 14;
 constexpr size_t kLongestNumber = 32;
 static_assert(kLongestNumber <= kScanPadding, "a number may be cut off");
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 // Parses the number at `at` and returns the place after it; null if it is no
-// number.
+// number of JSON, which has neither `01` nor `1.`.
 const char* ToDouble(const char* at, double* number) {
-  const char first = *at == '-' ? at[1] : *at;
-  if (first < '0' || first > '9') return nullptr;
-  const std::from_chars_result result =
-      std::from_chars(at, at + kLongestNumber, *number);
+  const char* const digits = *at == '-' ? at + 1 : at;
+  if (!IsDigit(*digits) || (*digits == '0' && IsDigit(digits[1]))) {
+    return nullptr;
+  }
+  // Without an exponent first, so that the end shows a `.` before it.
+  std::from_chars_result result = std::from_chars(
+      at, at + kLongestNumber, *number, std::chars_format::fixed);
+  if (result.ec == std::errc() && result.ptr[-1] == '.') return nullptr;
+  if (*result.ptr == 'e' || *result.ptr == 'E') {
+    result = std::from_chars(at, at + kLongestNumber, *number);
+  }
   return result.ec == std::errc() ? result.ptr : nullptr;
 }
 

@@ -474,6 +474,8 @@ TEST(RowReaderTest, TakesRowsInAnyForm) {
       R"({"note":"\"\\","throughput":1,"record":"row","schema":1})",
       R"({"note":"µ","throughput":1,"record":"row","schema":1})",
       R"({"library":"\u00b5","throughput":1,"record":"row","schema":1})",
+      R"({"throughput":0.5e+1,"record":"row","schema":1})",
+      R"({"throughput":5E-3,"record":"row","schema":1})",
       R"({"samples_s":[ 1 , 2.5 ],"throughput":1,"record":"row","schema":1})",
   };
   for (const std::string& line : lines) EXPECT_EQ(Taken({line}), 1) << line;
@@ -491,6 +493,13 @@ TEST(RowReaderTest, LeavesWhatIsNoRowToTheThoroughReader) {
         R"({"schema":1,"record":"row","throughput":1} x)",
         R"({"schema":1,"record":"row","note":"\)",
         R"({"schema":1,"record":"row","throughput":1,"throughput":2})",
+        R"({"schema":1,"record":"row","throughput":01})",
+        R"({"schema":1,"record":"row","throughput":-00.5})",
+        R"({"schema":1,"record":"row","throughput":1.})",
+        R"({"schema":1,"record":"row","throughput":1.e5})",
+        R"({"schema":1,"record":"row","throughput":1,"samples_s":[1,02]})",
+        R"({"schema":1,"record":"row","throughput":1,)"
+        R"("settings":{"a":"1","a":"2"}})",
         "{\"schema\":1,\"record\":\"row\",\"note\":\"\xC3\"}"}) {
     EXPECT_EQ(Taken({line}), 0) << line;
   }
