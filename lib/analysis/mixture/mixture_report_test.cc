@@ -38,6 +38,25 @@ TEST(MixtureRunTest, BatchesAreInOrderAndCountedByDataset) {
   EXPECT_EQ(runs[0].Setting("nosuch"), "");
 }
 
+// Each takes memory in every batch: a file of 2 MB took gigabytes.
+TEST(MixtureRunTest, TooManyDatasetsShareAName) {
+  std::vector<Batch> batches;
+  for (int i = 0; i < 1200; ++i) {
+    batches.push_back(MakeBatch(i, {{absl::StrCat("d", i), i < 10 ? 5 : 1}}));
+    batches.back().set_dominant(absl::StrCat("d", i));
+  }
+  Row row = MakeMixtureRow({{"a", 0.25}, {"b", 0.75}});
+  const auto runs = MixtureRunsOf({row}, batches);
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_THAT(runs[0].datasets, SizeIs(1001));
+  EXPECT_EQ(runs[0].datasets[0], "a");
+  EXPECT_THAT(runs[0].datasets, ::testing::Contains("other data sets"));
+  int64_t samples = 0;
+  for (const int64_t count : runs[0].MeasuredSamples()) samples += count;
+  EXPECT_EQ(samples, 1240);
+  EXPECT_THAT(StallsOf(runs[0]).datasets, SizeIs(1001));
+}
+
 TEST(MixtureRunTest, WithoutARowNamesComeFromTheBatches) {
   const auto runs =
       MixtureRunsOf({}, {MakeBatch(0, {{"a", 1}, {"b", 3}, {"c", 1}})});

@@ -24,6 +24,10 @@ Key KeyOf(const Record& record) {
   return {record.job_id(), record.run_index(), record.run_id()};
 }
 
+// A table of more is nobody's; each takes memory in every batch.
+constexpr size_t kMostDatasets = 1000;
+constexpr char kOthers[] = "other data sets";
+
 // Names of data sets by decreasing number of samples, then by name.
 std::vector<std::string> NamesIn(const std::vector<Batch>& batches) {
   std::map<std::string, int64_t> samples;
@@ -39,6 +43,54 @@ std::vector<std::string> NamesIn(const std::vector<Batch>& batches) {
                      return samples[a] > samples[b];
                    });
   return names;
+}
+
+// Gives the data sets beyond kMostDatasets one name.
+void JoinOthers(MixtureRun* run) {
+  std::vector<std::string> names;
+  if (run->row.has_value()) {
+    for (const MixtureDataset& share : run->row->mixture().shares()) {
+      names.push_back(share.dataset());
+    }
+  }
+  for (std::string& name : NamesIn(run->batches)) {
+    names.push_back(std::move(name));
+  }
+  std::set<std::string> kept;
+  for (const std::string& name : names) {
+    if (kept.size() == kMostDatasets && kept.count(name) == 0) {
+      kept.insert(kOthers);
+      break;
+    }
+    kept.insert(name);
+  }
+  if (kept.size() <= kMostDatasets) return;
+  const auto name_of = [&kept](const std::string& name) {
+    return name.empty() || kept.count(name) > 0 ? name : kOthers;
+  };
+  for (Batch& batch : run->batches) {
+    batch.set_dominant(name_of(batch.dominant()));
+    for (BatchCount& count : *batch.mutable_counts()) {
+      count.set_dataset(name_of(count.dataset()));
+    }
+    for (std::string& name : *batch.mutable_first_seen()) name = name_of(name);
+  }
+  if (!run->row.has_value()) return;
+  auto& shares = *run->row->mutable_mixture()->mutable_shares();
+  double others = 0;
+  int used = 0;
+  for (int i = 0; i < shares.size(); ++i) {
+    if (kept.count(shares[i].dataset()) == 0) {
+      others += shares[i].weight_share();
+    } else {
+      shares.SwapElements(used++, i);
+    }
+  }
+  if (used == shares.size()) return;
+  shares.DeleteSubrange(used, shares.size() - used);
+  MixtureDataset* const rest = run->row->mutable_mixture()->add_shares();
+  rest->set_dataset(kOthers);
+  rest->set_weight_share(others);
 }
 
 // Lists the data sets of the row, then those that only batches name.
@@ -138,6 +190,7 @@ std::vector<MixtureRun> MixtureRunsOf(const std::vector<Row>& rows,
     const auto row = row_of.find(key);
     if (row != row_of.end()) run.row = *row->second;
     for (const auto& entry : by_index) run.batches.push_back(*entry.second);
+    JoinOthers(&run);
     NameDatasets(&run);
     CountSamples(&run);
     runs.push_back(std::move(run));

@@ -90,9 +90,10 @@ absl::Status ReadExpression(absl::string_view text, Claim* claim) {
     absl::string_view share = words.back();
     double percent = 0;
     if (!absl::ConsumeSuffix(&share, "%") ||
-        !absl::SimpleAtod(share, &percent) || percent < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("`within ", words.back(), "`: expected `within 2%`"));
+        !absl::SimpleAtod(share, &percent) ||
+        !(percent >= 0 && percent <= 100)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "`within ", words.back(), "`: expected `within 2%`, at most 100%"));
     }
     claim->tolerance = std::abs(claim->value) * percent / 100;
     text = text.substr(0, text.rfind("within"));

@@ -215,7 +215,13 @@ TEST(ClaimsTest, NamesTheLine) {
   EXPECT_TRUE(absl::IsInvalidArgument(no_number.status()));
   EXPECT_THAT(std::string(no_number.status().message()), HasSubstr("f.md:2:"));
   EXPECT_FALSE(FindClaims("1 <!-- rows: count()", "f.md").ok());
-  EXPECT_FALSE(FindClaims("1 <!-- rows: count() within 2 -->", "f.md").ok());
+  for (const char* share : {"2", "101%", "1e300%", "inf%", "nan%", "-1%"}) {
+    EXPECT_FALSE(
+        FindClaims(absl::StrCat("1 <!-- rows: count() within ", share, " -->"),
+                   "f.md")
+            .ok())
+        << share;
+  }
   const auto claims = FindClaims("\n\n1 <!-- rows: nosuch() -->", "f.md");
   ASSERT_TRUE(claims.ok());
   EXPECT_THAT(
