@@ -14,6 +14,9 @@ namespace {
 // mean.
 constexpr double kMedianOverMean = 1.2533;
 
+// Each is compared with each. No table has so many that a person could read.
+constexpr size_t kMostContestants = 1000;
+
 // The interval of the median. Of two runs, Student's interval of logarithms.
 absl::optional<Interval> IntervalOf(const Summary& summary) {
   if (summary.interval.has_value() || summary.n != kMinRunsForWinner ||
@@ -98,6 +101,7 @@ Separation Separate(const Contestant& a, const Contestant& b) {
 
 std::vector<Standing> Standings(absl::Span<const Contestant> contestants) {
   std::vector<Standing> standings(contestants.size());
+  if (contestants.size() > kMostContestants) return standings;
   for (size_t i = 0; i < contestants.size(); ++i) {
     if (!CanCompete(contestants[i])) continue;
     Standing& standing = standings[i];

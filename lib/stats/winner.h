@@ -89,7 +89,8 @@ struct Standing {
 };
 
 // One standing per candidate, in their order. A candidate without runs or with
-// a median of 0 has no rank and is nobody's rival.
+// a median of 0 has no rank and is nobody's rival, nor has any of more than
+// 1,000.
 std::vector<Standing> Standings(absl::Span<const Contestant> contestants);
 
 // "tied; 10 runs should separate them" and similar, for people. Empty if they

@@ -69,6 +69,13 @@ TEST(SeparateTest, OnlyTheSameWorkIsCompared) {
             Evidence::kSeparate);
 }
 
+// Each is compared with each, so a file of many names must not take hours.
+TEST(StandingsTest, ATableOfThousandsHasNoRanks) {
+  const std::vector<Contestant> many(1001, Of({100, 102, 104}));
+  EXPECT_EQ(Standings(many)[0].rivals, 0);
+  EXPECT_EQ(Standings(absl::MakeSpan(many).subspan(1))[0].rivals, 999);
+}
+
 TEST(StandingsTest, RanksWhatIsSeparateAndNamesTies) {
   const std::vector<Standing> standings = Standings(
       {Of({100, 102, 104, 101, 103, 102}), Of({99, 101, 104, 100, 103, 101}),
