@@ -1,5 +1,8 @@
 #include "lib/records/attempts.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -190,6 +193,21 @@ bool IsPlainValue(absl::string_view value) {
          !absl::StrContains(value, "..");
 }
 
+// Whether a config may stand there: what it names is run, so nobody else of
+// this machine may have written it. One of another machine is only read where
+// it is relative to a folder that the user has chosen.
+bool IsOwnConfig(const std::string& path) {
+  struct stat file;
+  struct stat link;
+  if (stat(path.c_str(), &file) != 0 || lstat(path.c_str(), &link) != 0) {
+    return !absl::StartsWith(path, "/");
+  }
+  const auto is_own = [](const struct stat& info) {
+    return info.st_uid == 0 || info.st_uid == geteuid();
+  };
+  return is_own(file) && is_own(link) && (file.st_mode & S_IWOTH) == 0;
+}
+
 bool IsRepeated(absl::string_view word) {
   return std::any_of(
       std::begin(kRepeatedFlags), std::end(kRepeatedFlags),
@@ -218,6 +236,11 @@ std::vector<std::string> CheckedWords(absl::Span<const std::string> command) {
     }
     if (IsFlag(word, "output")) continue;
     if (!IsRepeated(word) || !IsPlainValue(word)) return {};
+    if (IsFlag(word, "config") &&
+        !IsOwnConfig(
+            word.substr(std::min(word.find('='), word.size() - 1) + 1))) {
+      return {};
+    }
     words.push_back(std::move(word));
   }
   return words;

@@ -1,11 +1,15 @@
 #include "lib/records/attempts.h"
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/files.h"
 
 namespace feedrate {
 namespace {
@@ -76,6 +80,11 @@ TEST(CommandAgainTest, LimitsAConfigToTheRows) {
 // Anybody can write a record, and people run what we print.
 TEST(CommandAgainTest, TextOfOthersIsNoCommand) {
   unsetenv("FEEDRATE_COMMAND");
+  const std::string own = testing::TempDir() + "/attempts_test_own";
+  const std::string shared = testing::TempDir() + "/attempts_test_shared";
+  ASSERT_TRUE(WriteFileAtomically(own, "").ok());
+  ASSERT_TRUE(WriteFileAtomically(shared, "").ok());
+  ASSERT_EQ(chmod(shared.c_str(), 0666), 0);
   Row flip;
   flip.set_library("opencv");
   for (const std::vector<std::string>& command :
@@ -89,6 +98,9 @@ TEST(CommandAgainTest, TextOfOthersIsNoCommand) {
            {"micro", "--config=c", "--subject", "evil"},
            {"micro", "--config=c", "--cache_dir=x"},
            {"micro", "--config=c\n--seed=1"},
+           // What another user of the machine can write.
+           {"micro", "--config=/no/such/folder/c"},
+           {"micro", absl::StrCat("--config=", shared)},
            {"./evil", "--config=c"}}) {
     EXPECT_THAT(CommandAgain(command, {&flip}), IsEmpty()) << command.back();
     EXPECT_THAT(CheckedCommand(command), IsEmpty()) << command.back();
@@ -99,6 +111,8 @@ TEST(CommandAgainTest, TextOfOthersIsNoCommand) {
             "'--dataset=data/a b'");
   EXPECT_THAT(CheckedCommand({"./evil/micro", "--seed=3", "--output=x"}),
               ElementsAre("micro", "--seed=3"));
+  EXPECT_THAT(CheckedCommand({"micro", "--config", own}),
+              ElementsAre("micro", "--config=" + own));
   flip.set_library("evil:flip");
   EXPECT_THAT(CommandAgain({"micro", "--config=c"}, {&flip}), IsEmpty());
 }
