@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -14,6 +15,8 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
+#include "lib/base/tool/exit_code.h"
 #include "lib/imports/imports.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/json.h"
@@ -58,6 +61,31 @@ absl::StatusOr<GateInput> ImportGateInput(const std::string& path,
   return input;
 }
 
+// A word or a code that is not one of ours would count as "not slower".
+absl::Status CheckVerdict(const Verdict& verdict) {
+  const std::vector<std::string> words = {"same", "faster", "slower",
+                                          "cannot_tell", "invalid"};
+  if (!absl::c_linear_search(words, verdict.verdict())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("field \"verdict\": \"", verdict.verdict(),
+                     "\" is unknown", DidYouMean(verdict.verdict(), words)));
+  }
+  if (verdict.exit_code() < 0 ||
+      verdict.exit_code() > static_cast<int>(ExitCode::kInvalid)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("field \"exit_code\": ", verdict.exit_code(),
+                     " is none of ours, 0 to 5"));
+  }
+  return absl::OkStatus();
+}
+
+// A row of neither side would be counted as one of A.
+absl::Status CheckSide(const Pair& pair) {
+  if (pair.side() == "a" || pair.side() == "b") return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "field \"pair.side\": \"", pair.side(), "\" is neither a nor b"));
+}
+
 }  // namespace
 
 absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
@@ -80,6 +108,7 @@ absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
           RETURN_IF_ERROR(json.Read(&row));
           if (!row.has_pair()) RETURN_IF_ERROR(CheckRow(row));
           if (row.has_pair()) {
+            RETURN_IF_ERROR(CheckSide(row.pair()));
             ++input.paired_rows;
             input.paired.Add(row);
           } else {
@@ -92,6 +121,7 @@ absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
         } else if (record == "control") {
           Control control;
           RETURN_IF_ERROR(json.Read(&control));
+          RETURN_IF_ERROR(CheckSide(control.pair()));
           input.paired.Add(control);
         } else if (record == "run") {
           Run run;
@@ -103,6 +133,7 @@ absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
         } else if (record == "verdict") {
           Verdict verdict;
           RETURN_IF_ERROR(json.Read(&verdict));
+          RETURN_IF_ERROR(CheckVerdict(verdict));
           if (verdict.scope() == "job") {
             input.verdicts.push_back(std::move(verdict));
           } else if (verdict.scope() == "suite") {
@@ -142,6 +173,13 @@ absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
         absl::StrCat(name,
                      ": holds neither records nor a metrics file nor results "
                      "of a known harness (docs/import.md lists them)"));
+  }
+  if (!input.verdicts.empty() &&
+      (input.paired_rows > 0 || !input.rows.empty() || input.paired.duel())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name,
+        ": holds verdicts beside rows; verdicts are printed again and rows "
+        "are compared, so keep each in a file of its own"));
   }
   const size_t shown =
       std::min<size_t>(complaints.size(), RecordReader::kMostComplaints);

@@ -347,6 +347,20 @@ bool IsSuiteOf(const absl::optional<Verdict>& stored, const Verdict& now) {
              now.counts().SerializeAsString();
 }
 
+// What prints verdicts instead of rows must not decide a comparison that flags
+// ask for.
+absl::Status CheckOnlyRenders(const CompareOptions& options) {
+  const char* const flag = options.paired               ? "--paired"
+                           : !options.baselines.empty() ? "--baselines"
+                           : !options.baseline.empty()  ? "--baseline"
+                           : !options.eval.empty()      ? "--eval"
+                                                        : nullptr;
+  if (flag == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      options.current, ": holds verdicts, which are only printed again, and ",
+      flag, " compares; leave it out, or pass the rows"));
+}
+
 }  // namespace
 
 absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
@@ -363,6 +377,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   const bool has_rules = input.metrics || !options.eval.empty() ||
                          (!input.rows.empty() && !options.paired);
   if (!input.verdicts.empty()) {
+    RETURN_IF_ERROR(CheckOnlyRenders(options));
     jobs = input.verdicts;
   } else {
     // A duel of identical programs has no rows.
@@ -391,6 +406,10 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
         "--paired: none of the ", row_count,
         " rows is of a duel; run `duel --a=OLD --b=NEW | compare_baseline "
         "--paired`, or leave out --paired and pass --baselines=FOLDER"));
+  } else if (options.paired && row_count > 0) {
+    options.warn(absl::StrCat("--paired: ", Counted(row_count, "row"),
+                              row_count == 1 ? " is" : " are",
+                              " of no duel and not compared"));
   }
   SayMeasureAgain(options, input, rows, &jobs, &suite);
   SayNotRun(options, jobs);

@@ -74,19 +74,47 @@ TEST_F(GateInputTest, KnowsRowsFromMetrics) {
   const auto rows = Parse(
       "{\"schema\":1,\"record\":\"row\",\"job_id\":\"a\"}\n"
       "{\"schema\":1,\"record\":\"row\",\"job_id\":\"a\",\"pair\":{\"index\":0,"
-      "\"side\":\"a\"}}\n"
-      "{\"schema\":1,\"record\":\"verdict\",\"scope\":\"job\"}\n"
-      "{\"schema\":1,\"record\":\"verdict\",\"scope\":\"suite\"}\n");
+      "\"side\":\"a\"}}\n");
   ASSERT_TRUE(rows.ok()) << rows.status();
   EXPECT_EQ(rows->rows.size(), 1);
   EXPECT_EQ(rows->paired_rows, 1);
-  EXPECT_EQ(rows->verdicts.size(), 1);
   EXPECT_FALSE(rows->metrics.has_value());
+  const auto verdicts = Parse(
+      "{\"schema\":1,\"record\":\"verdict\",\"scope\":\"job\","
+      "\"verdict\":\"same\"}\n"
+      "{\"schema\":1,\"record\":\"verdict\",\"scope\":\"suite\","
+      "\"verdict\":\"same\",\"exit_code\":0}\n");
+  ASSERT_TRUE(verdicts.ok()) << verdicts.status();
+  EXPECT_EQ(verdicts->verdicts.size(), 1);
   const auto metrics =
       Parse("{\n  \"machine_profile\": \"m\",\n \"x\": 1\n}\n");
   ASSERT_TRUE(metrics.ok()) << metrics.status();
   ASSERT_TRUE(metrics->metrics.has_value());
   EXPECT_EQ(metrics->metrics->metrics.at("x"), 1);
+}
+
+// A benchmark must not print its own verdict, or rows of neither side.
+TEST_F(GateInputTest, AVerdictDoesNotReplaceRows) {
+  const std::string start = "{\"schema\":1,\"record\":\"";
+  const std::string row = start + "row\",\"job_id\":\"a\"}\n";
+  const auto verdict = [&start](const std::string& rest) {
+    return start + "verdict\",\"scope\":\"job\",\"verdict\":" + rest + "}\n";
+  };
+  EXPECT_TRUE(Parse(verdict("\"same\"")).ok());
+  EXPECT_FALSE(Parse(row + verdict("\"same\"")).ok());
+  EXPECT_FALSE(Parse(verdict("\"same\"") + row).ok());
+  EXPECT_FALSE(Parse(verdict("\"Slower\"")).ok());
+  for (const char* code : {"-1", "6", "256"}) {
+    EXPECT_FALSE(
+        Parse(verdict(absl::StrCat("\"same\",\"exit_code\":", code))).ok());
+  }
+  for (const char* side : {"", "A", "c"}) {
+    EXPECT_FALSE(Parse(absl::StrCat(start,
+                                    "row\",\"job_id\":\"a\",\"pair\":{"
+                                    "\"index\":0,\"side\":\"",
+                                    side, "\"}}\n"))
+                     .ok());
+  }
 }
 
 TEST_F(GateInputTest, EmptyIsEmptyAndRubbishIsRefused) {

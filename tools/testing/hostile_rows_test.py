@@ -34,7 +34,8 @@ PIECES = [
     "&lt;", "]]>", '"', "'", "`", "```\n", "|", "\\|", "\\", "*", "_", "[a](b)",
     "@everyone", "#12", "# ", "- ", "=1+2", "@SUM(1)", "$x$", "%", "^", "{",
     "}", "~", "/", "../", "a/b", ".", " ", ",", ";", "\t", "\ufffe", "\uffff",
-    "\ufeff", "\u202e", "\u2066", "\U0001f600", "é", "日本", "\x1f", "nan",
+    "\ufeff", "\u202e", "\u061c", "\u200b", "\U000e0041", "\u2066",
+    "\U0001f600", "é", "日本", "\x1f", "nan", "[kornia]", "[kornia]:",
     "inf", "-", "1e400", "kornia", "Blur", "x" * 300,
     "https://evil.example/x", "www.evil.example", "a@evil.example", "GH-1",
     "<https://evil.example>", "[a]: http://evil.example", "![x](http://e.x)",
@@ -153,15 +154,15 @@ class Maker:
                 "interest_percent": self.number(),
             }  # fmt: skip
 
-    def verdict(self):
+    def verdict(self, word=None):
         verdict = {"schema": 1, "record": "verdict", "scope": "job"}
         for name in (
             "job_id", "job", "reason", "metric", "machine_profile", "command",
             "floor_source",
         ):  # fmt: skip
             verdict[name] = self.text()
-        verdict["verdict"] = self.pick(
-            ["same", "slower", "faster", "invalid", "cannot_tell", self.text()]
+        verdict["verdict"] = word or self.pick(
+            ["same", "slower", "faster", "invalid", "cannot_tell"]
         )
         verdict["mode"] = self.pick(["paired", "rules"])
         verdict["codes"] = self.texts()
@@ -270,6 +271,9 @@ def check_text(what, raw, allowed_commands=False):
     bad = re.search(
         "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]", text
     )
+    # What nobody sees. Records keep it.
+    if not text.startswith(("{", "[")):
+        bad = bad or re.search("[\u061c\u200b\ufeff\U000e0041]", text)
     if bad:
         near = text[bad.start() - 60 : bad.end() + 60]
         raise AssertionError(f"{what}: {bad.group()!r} in {near!r}")
@@ -369,6 +373,9 @@ class Runner:
         )
 
     def run(self, tool, *args):
+        return self.start(tool, *args)[:2]
+
+    def start(self, tool, *args):
         what = f"{tool} {' '.join(args)}"
         done = subprocess.run(
             [ROOT / "tools" / tool / tool, *args],
@@ -386,7 +393,7 @@ class Runner:
         assert done.stderr.count(b"\n") < 60, (
             f"{what}: too many lines: {done.stderr}"
         )
-        return what, done.stdout
+        return what, done.stdout, done.returncode
 
     def aggregate(self):
         by = "--by=library,transform,machine_profile"
@@ -429,8 +436,9 @@ class Runner:
 
     def report(self):
         what, out = self.run(
-            "report", "rows.jsonl", "verdicts.jsonl", "--output=-"
-        )
+            "report", "rows.jsonl", "verdicts.jsonl", "odd_verdicts.jsonl",
+            "--output=-",
+        )  # fmt: skip
         page = Html()
         page.feed(check_text(what, out.replace(b"\t", b" ")))
         assert page.scripts == 1, f"{what}: {page.scripts} scripts"
@@ -510,7 +518,74 @@ class Runner:
         check_text(what, out)
 
 
+def row_of(**fields):
+    return {
+        "schema": 1, "record": "row", "job_id": "a", "library": "kornia",
+        "mode": "micro", "device": "cpu", "status": "ok", "elapsed_s": 1,
+        "items": 100, "throughput": 100, "machine_profile": "m", **fields,
+    }  # fmt: skip
+
+
+def write(path, lines):
+    texts = [
+        line
+        if isinstance(line, str)
+        else json.dumps(line, separators=(",", ":"))
+        for line in lines
+    ]
+    path.write_text("\n".join(texts) + "\n")
+
+
+def decides(folder):
+    """What a benchmark prints must not turn "slower" into something else."""
+    old = [row_of(run_index=i, throughput=100 + i / 10) for i in range(7)]
+    new = [row_of(run_index=i, throughput=50 + i / 10) for i in range(7)]
+    pairs = [
+        row_of(pair={"index": i, "side": side, "position": i % 2},
+               samples_s=[0.01 if side == "a" else 0.02], run_index=i)
+        for i in range(30) for side in "ab"
+    ]  # fmt: skip
+    same = {
+        "schema": 1, "record": "verdict", "scope": "job", "job_id": "a",
+        "job": "kornia", "verdict": "same",
+    }  # fmt: skip
+    undecided = {**same, "verdict": "cannot_tell"}
+    suite = {
+        "schema": 1, "record": "verdict", "scope": "suite",
+        "verdict": "same", "counts": {"compared": 1, "cannot_tell": 1},
+    }  # fmt: skip
+    more_a = [
+        row_of(pair={"index": i, "side": "A"}, samples_s=[0.04])
+        for i in range(30)
+    ]
+    go = ["goos: linux", "BenchmarkX-2 100 5 ns/op"]
+    stored = ["--baseline=old.jsonl", "--require-all"]
+    write(folder / "old.jsonl", old)
+    cases = [
+        (new, stored, 3),
+        ([*new, same], stored, 1),
+        ([same], stored, 1),
+        ([{**same, "verdict": "Slower"}], [], 1),
+        ([undecided, {**suite, "exit_code": 256}], [], 1),
+        ([undecided, {**suite, "exit_code": 77}], [], 1),
+        ([*go, *new], stored, 1),
+        (pairs, ["--paired"], 3),
+        ([*pairs, same], ["--paired"], 1),
+        ([same], ["--paired"], 1),
+        ([*pairs, *more_a], ["--paired"], 1),
+    ]
+    for number, (lines, flags, code) in enumerate(cases):
+        name = f"case{number}.jsonl"
+        write(folder / name, lines)
+        what, _, status = Runner(folder).start(
+            "compare_baseline", f"--current={name}", *flags
+        )
+        assert status == code, f"{what}: exit {status}, want {code}: {lines}"
+
+
 def main():
+    with tempfile.TemporaryDirectory() as name:
+        decides(pathlib.Path(name))
     for seed in range(ROUNDS):
         maker = Maker(seed)
         with tempfile.TemporaryDirectory() as name:
@@ -547,6 +622,10 @@ def main():
             verdicts.append(maker.profile())
             (folder / "verdicts.jsonl").write_bytes(
                 b"\n".join(lines_of(verdicts)) + b"\n"
+            )
+            odd = [maker.verdict(maker.text()) for _ in range(3)]
+            (folder / "odd_verdicts.jsonl").write_bytes(
+                b"\n".join(lines_of(odd)) + b"\n"
             )
             (folder / "history.jsonl").write_bytes(
                 b"\n".join(lines_of(maker.history())) + b"\n"

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -103,6 +104,12 @@ absl::Status CheckMetrics(const MetricsFile& file, const std::string& kind,
     if (tolerance && tolerance->has_percent() && metric.second < 0) {
       return wrong(metric.first, "below 0");
     }
+    // Writers print 0 for what was not measured, which would look fastest.
+    if (tolerance && tolerance->has_percent() && metric.second == 0 &&
+        tolerance->better() == LOWER && IsSpeed(metric.first) &&
+        !absl::EndsWith(metric.first, "_share")) {
+      return wrong(metric.first, "no time above 0");
+    }
   }
   return absl::OkStatus();
 }
@@ -130,19 +137,18 @@ absl::Status CheckNoneMissing(const MetricsFile& baseline,
   return absl::OkStatus();
 }
 
-// What the files were measured on, where they say so and differ. Otherwise
-// empty.
+// What the files were measured on, where the baseline says so and the other
+// file does not say the same. Otherwise empty.
 std::string OtherTexts(const MetricsFile& current,
                        const MetricsFile& baseline) {
   for (const char* key : {"model", "library_version", "job_id"}) {
     const auto now = current.texts.find(key);
     const auto stored = baseline.texts.find(key);
-    if (now == current.texts.end() || stored == baseline.texts.end() ||
-        now->second == stored->second) {
-      continue;
-    }
+    if (stored == baseline.texts.end()) continue;
+    const std::string known = now == current.texts.end() ? "" : now->second;
+    if (known == stored->second) continue;
     return absl::StrCat("the baseline is of ", key, " ", stored->second,
-                        ", the file of ", now->second,
+                        ", the file of ", known.empty() ? "none" : known,
                         "; compare like with like, or update the baseline");
   }
   return "";

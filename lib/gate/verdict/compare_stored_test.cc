@@ -482,6 +482,10 @@ TEST_F(CompareRulesTest, MetricsFiles) {
                   folder_ + "/m.metrics.json",
                   "{\"machine_profile\":\"m\",\"model\":\"tiny\",\"x\":1}")
                   .ok());
+  // Leaving the model out does not pass for the same one.
+  EXPECT_EQ(CompareMetrics(current, "metrics", store_, Rules())->codes(0),
+            kCodeOtherJob);
+  current.texts["model"] = "tiny";
   EXPECT_EQ(CompareMetrics(current, "metrics", store_, Rules())->verdict(),
             "slower");
   current.texts["model"] = "small";
@@ -492,6 +496,26 @@ TEST_F(CompareRulesTest, MetricsFiles) {
   ASSERT_TRUE(
       WriteFileAtomically(folder_ + "/m.eval.json", "{\"machine_prof").ok());
   EXPECT_FALSE(CompareMetrics(current, "eval", store_, Rules()).ok());
+}
+
+// Writers print 0 for what was not measured.
+TEST_F(CompareRulesTest, NoTimeIsNotTheFastest) {
+  RuleOptions options;
+  Tolerance* const tolerance = options.tolerances.add_tolerances();
+  tolerance->set_metric("step_time_p50");
+  tolerance->set_better(LOWER);
+  tolerance->set_percent(5);
+  ASSERT_TRUE(
+      WriteFileAtomically(folder_ + "/m.metrics.json",
+                          "{\"machine_profile\":\"m\",\"step_time_p50\":1}")
+          .ok());
+  MetricsFile current;
+  current.machine_profile = "m";
+  current.metrics = {{"step_time_p50", 0.5}};
+  current.lines = {{"step_time_p50", 1}};
+  EXPECT_TRUE(CompareMetrics(current, "metrics", store_, options).ok());
+  current.metrics["step_time_p50"] = 0;
+  EXPECT_FALSE(CompareMetrics(current, "metrics", store_, options).ok());
 }
 
 // As `train --metrics` writes them: what its rows warn of counts here too.
