@@ -182,6 +182,13 @@ main() {
   done
   add_workers "$new" . "${workers[@]}"
   if compgen -G "$new/libexec/*" >/dev/null; then add_scripts "$new"; fi
+  # What `audit` puts into a training.
+  if [[ " ${tools[*]} " == *" audit "* ]]; then
+    while IFS= read -r file; do
+      install -D -m 644 "$file" "$new/libexec/$file"
+    done < <(repo_files python/feedrate/_audit python/feedrate/audit.py \
+      python/feedrate/__init__.py)
+  fi
   for object in "${objects[@]}"; do
     file="lib${object##*:}.so"
     object="${object#//}"

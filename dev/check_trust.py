@@ -23,6 +23,8 @@ LEFT_OUT = re.compile(
 # They start programs, from an argument vector.
 PROCESSES = [
     "lib/adapters/torch/blas.cc",
+    "lib/audit/audit_training.cc",
+    "lib/audit/run_training.cc",
     "lib/gate/duel/allocations/allocating.cc",
     "lib/gate/duel/allocations/preloaded.cc",
     "lib/gate/duel/timed_command.cc",

@@ -17,6 +17,7 @@ import unittest
 
 PROGRAMS = [
     "aggregate",
+    "audit",
     "check_coverage",
     "collect_env",
     "compare_baseline",

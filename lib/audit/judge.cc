@@ -1,0 +1,589 @@
+#include "lib/audit/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/audit/draws.h"
+#include "lib/base/text.h"
+
+namespace feedrate {
+namespace {
+
+using Batches = std::vector<const SeenBatch*>;
+
+// Below this share of readable samples nothing is said.
+constexpr double kEnoughReadable = 0.5;
+
+std::string Ordinal(size_t number) {
+  const char* const names[] = {"no", "first", "second", "third"};
+  return number < 4 ? names[number] : absl::StrCat(number, "th");
+}
+
+std::string Of(int64_t count, int64_t items) {
+  return absl::StrCat(count, " of ", Counted(items, "item"));
+}
+
+const char* Were(int64_t count) { return count == 1 ? "was" : "were"; }
+
+// What an epoch has of each item.
+struct Coverage {
+  std::vector<int64_t> missing;
+  std::vector<int64_t> repeated;
+  // Items of validation among those of training.
+  int64_t leaked = 0;
+  int64_t unreadable = 0;
+  int64_t samples = 0;
+  size_t largest_batch = 0;
+  size_t ranks = 1;
+  bool equal_sizes = true;
+  // Deliveries beyond the first.
+  int64_t extra = 0;
+
+  // What cannot be read may be what is missing.
+  int64_t lost() const {
+    return std::max<int64_t>(0,
+                             static_cast<int64_t>(missing.size()) - unreadable);
+  }
+};
+
+template <typename Visit>
+void VisitBatches(const SeenEpoch& epoch, const Visit& visit) {
+  for (const Piece& piece : epoch.pieces) {
+    for (const Batches& rank : piece.ranks) {
+      for (const SeenBatch* batch : rank) visit(*batch);
+    }
+  }
+}
+
+Coverage CoverageOf(const SeenEpoch& epoch, int64_t first, int64_t items,
+                    int64_t all_items) {
+  Coverage found;
+  std::vector<int64_t> counts(items);
+  std::set<size_t> sizes;
+  VisitBatches(epoch, [&](const SeenBatch& batch) {
+    sizes.insert(batch.ids.size());
+    for (const int64_t id : batch.ids) {
+      ++found.samples;
+      if (id >= first && id < first + items) {
+        ++counts[id - first];
+      } else if (id >= 0 && id < all_items) {
+        ++found.leaked;
+      } else {
+        ++found.unreadable;
+      }
+    }
+  });
+  for (const Piece& piece : epoch.pieces) {
+    found.ranks = std::max(found.ranks, piece.ranks.size());
+  }
+  if (!sizes.empty()) found.largest_batch = *sizes.rbegin();
+  found.equal_sizes = sizes.size() <= 1;
+  for (int64_t id = 0; id < items; ++id) {
+    if (counts[id] == 0) found.missing.push_back(first + id);
+    if (counts[id] > 1) found.repeated.push_back(first + id);
+    found.extra += std::max<int64_t>(0, counts[id] - 1);
+  }
+  return found;
+}
+
+// What a step of all ranks takes at most.
+int64_t StepItems(const Coverage& found) {
+  return static_cast<int64_t>(found.largest_batch * found.ranks);
+}
+
+// Whether the epoch lacks only what fills no batch.
+bool DropsRemainder(const SeenEpoch& epoch, const Coverage& found) {
+  if (!found.repeated.empty() || found.lost() == 0) return false;
+  return found.lost() < StepItems(found) &&
+         epoch.drop_last.value_or(found.equal_sizes);
+}
+
+// Whether the repeated items only fill the last batches of ranks.
+bool PadsRanks(const SeenEpoch& epoch, const Coverage& found) {
+  if (found.ranks < 2 || found.extra == 0 || found.lost() > 0) return false;
+  if (found.extra >= StepItems(found)) return false;
+  std::set<int64_t> last;
+  for (const Piece& piece : epoch.pieces) {
+    for (const Batches& rank : piece.ranks) {
+      if (rank.size() != piece.ranks[0].size()) return false;
+      if (!rank.empty()) {
+        last.insert(rank.back()->ids.begin(), rank.back()->ids.end());
+      }
+    }
+  }
+  return absl::c_all_of(found.repeated,
+                        [&](int64_t id) { return last.count(id) > 0; });
+}
+
+std::vector<int64_t> IdsOf(const Batches& batches) {
+  std::vector<int64_t> ids;
+  for (const SeenBatch* batch : batches) {
+    ids.insert(ids.end(), batch->ids.begin(), batch->ids.end());
+  }
+  return ids;
+}
+
+// All that rank `rank` saw in an epoch.
+std::vector<int64_t> OrderOf(const SeenEpoch& epoch, size_t rank) {
+  std::vector<int64_t> ids;
+  for (const Piece& piece : epoch.pieces) {
+    if (rank >= piece.ranks.size()) continue;
+    const std::vector<int64_t> more = IdsOf(piece.ranks[rank]);
+    ids.insert(ids.end(), more.begin(), more.end());
+  }
+  return ids;
+}
+
+class Judge {
+ public:
+  Judge(const AuditItems& items, Audit* audit)
+      : items_(items),
+        all_items_(items.items() + items.validation_items()),
+        audit_(*audit) {}
+
+  // `is_killed`: the run is compared with what the whole one left out.
+  void JudgeRun(const TrainingRun& run, bool is_killed) {
+    const History history = HistoryOf(run, items_.items());
+    if (!history.has_passes && !is_killed) {
+      Note(
+          "its loader does not say where an epoch begins: taken to be as many "
+          "samples as there are items");
+    }
+    for (size_t e = 0; e < history.epochs.size(); ++e) {
+      JudgeCoverage(history, e, is_killed);
+      if (!is_killed) JudgeRanks(history.epochs[e], e);
+    }
+    JudgeOrder(history.epochs);
+    JudgeRestarts(history);
+    JudgeLabels(run);
+    JudgeValidation(run);
+    for (const std::string& fault : RepeatedDraws(run)) Fault(fault);
+    if (!is_killed) first_order_ = FirstOrder(history);
+    if (is_killed && !first_order_.empty() && !history.epochs.empty() &&
+        history.epochs[0].pieces.size() == 1 &&
+        FirstOrder(history) != first_order_) {
+      Note("two runs of the command saw the items in different orders");
+    }
+  }
+
+ private:
+  void Fault(const std::string& text) {
+    if (!absl::c_linear_search(audit_.faults(), text)) audit_.add_faults(text);
+  }
+  void Note(const std::string& text) {
+    if (!absl::c_linear_search(audit_.notes(), text)) audit_.add_notes(text);
+  }
+
+  static std::vector<int64_t> FirstOrder(const History& history) {
+    return history.epochs.empty() ? std::vector<int64_t>()
+                                  : OrderOf(history.epochs[0], 0);
+  }
+
+  void JudgeCoverage(const History& history, size_t e, bool is_killed) {
+    const SeenEpoch& epoch = history.epochs[e];
+    const Coverage found = CoverageOf(epoch, 0, items_.items(), all_items_);
+    const std::string name = absl::StrCat("epoch ", e + 1, ": ");
+    if (found.leaked > 0) {
+      Fault(absl::StrCat(name, Counted(found.leaked, "sample"),
+                         " of the validation set ", Were(found.leaked),
+                         " trained on"));
+    }
+    if (epoch.replacement) {
+      Note("its sampler draws with replacement: repetitions are no fault");
+      return;
+    }
+    AddCoverage(epoch, found);
+    const bool drops = DropsRemainder(epoch, found);
+    const bool pads = PadsRanks(epoch, found);
+    // A resume hides nothing in what an epoch without kills leaves out.
+    const bool as_usual = !is_killed || (found.lost() <= usual_lost_ &&
+                                         found.extra <= usual_extra_);
+    if (drops && as_usual) {
+      Note(absl::StrCat("each epoch leaves out ", found.lost(), " of ",
+                        Counted(items_.items(), "item"),
+                        ", which fill no batch (drop_last)"));
+    }
+    if (pads && as_usual) {
+      Note(absl::StrCat("each epoch repeats ", Counted(found.extra, "item"),
+                        " so that all ranks get as many batches"));
+    }
+    if (!is_killed && (drops || pads)) {
+      usual_lost_ = std::max(usual_lost_, found.lost());
+      usual_extra_ = std::max(usual_extra_, found.extra);
+    }
+    // Some trainers leave the loader after a restart, once the epoch has as
+    // many steps as others.
+    if (!is_killed && epoch.whole) usual_steps_ = StepsOf(epoch);
+    const bool is_whole =
+        epoch.whole || (epoch.pieces.size() > 1 && usual_steps_ > 0 &&
+                        StepsOf(epoch) >= usual_steps_);
+    // Left by the training itself, or not yet over.
+    const int64_t lost = is_whole ? found.lost() : 0;
+    if (!is_whole && e + 1 < history.epochs.size()) {
+      Note(absl::StrCat(name, "the training left its loader after ",
+                        Counted(found.samples, "sample")));
+    }
+    const bool is_lost = lost > 0 && !(drops && as_usual);
+    const bool is_repeated = found.extra > 0 && !(pads && as_usual);
+    if (!is_lost && !is_repeated) return;
+    std::vector<std::string> words;
+    if (is_lost) {
+      words.push_back(absl::StrCat(Of(lost, items_.items()), " never seen",
+                                   AfterRestart(epoch)));
+    }
+    if (is_repeated) words.push_back(RepeatedWords(epoch, found));
+    Fault(absl::StrCat(name, absl::StrJoin(words, "; ")));
+  }
+
+  static size_t StepsOf(const SeenEpoch& epoch) {
+    size_t steps = 0;
+    for (const Piece& piece : epoch.pieces) steps += piece.ranks[0].size();
+    return steps;
+  }
+
+  static std::string AfterRestart(const SeenEpoch& epoch) {
+    const size_t life = epoch.pieces.back().life;
+    return epoch.pieces.size() > 1
+               ? absl::StrCat(" after the ", Ordinal(life), " restart")
+               : "";
+  }
+
+  // "31 seen twice, all from the 31 samples before the kill".
+  static std::string RepeatedWords(const SeenEpoch& epoch,
+                                   const Coverage& found) {
+    const int64_t count = static_cast<int64_t>(found.repeated.size());
+    std::string text = absl::StrCat(
+        count, " seen ",
+        found.extra > count ? absl::StrCat(found.extra + count, " times")
+                            : "twice");
+    if (epoch.pieces.size() < 2) {
+      const int64_t shared = SharedByRanks(epoch, found);
+      if (shared > 0)
+        absl::StrAppend(&text, ", ", shared, " of them by two ranks");
+      return text;
+    }
+    // The samples before the last restart of this epoch, the last ones first.
+    std::vector<int64_t> before;
+    for (size_t p = 0; p + 1 < epoch.pieces.size(); ++p) {
+      size_t steps = 0;
+      for (const Batches& rank : epoch.pieces[p].ranks) {
+        steps = std::max(steps, rank.size());
+      }
+      for (size_t step = 0; step < steps; ++step) {
+        for (const Batches& rank : epoch.pieces[p].ranks) {
+          if (step >= rank.size()) continue;
+          before.insert(before.end(), rank[step]->ids.begin(),
+                        rank[step]->ids.end());
+        }
+      }
+    }
+    const std::set<int64_t> repeated(found.repeated.begin(),
+                                     found.repeated.end());
+    size_t tail = 0;
+    std::set<int64_t> met;
+    while (tail < before.size() && met.size() < repeated.size()) {
+      const int64_t id = before[before.size() - ++tail];
+      if (repeated.count(id) > 0) met.insert(id);
+    }
+    if (met.size() == repeated.size()) {
+      absl::StrAppend(&text, ", all from the ", tail,
+                      " samples before the restart");
+    }
+    return text;
+  }
+
+  static int64_t SharedByRanks(const SeenEpoch& epoch, const Coverage& found) {
+    std::map<int64_t, std::set<size_t>> owners;
+    for (const Piece& piece : epoch.pieces) {
+      for (size_t r = 0; r < piece.ranks.size(); ++r) {
+        for (const int64_t id : IdsOf(piece.ranks[r])) owners[id].insert(r);
+      }
+    }
+    return absl::c_count_if(found.repeated,
+                            [&](int64_t id) { return owners[id].size() > 1; });
+  }
+
+  void AddCoverage(const SeenEpoch& epoch, const Coverage& found) {
+    AuditCoverage& coverage = *audit_.mutable_coverage();
+    coverage.set_epochs(coverage.epochs() + 1);
+    coverage.set_items(items_.items());
+    if (epoch.whole) coverage.set_missing(coverage.missing() + found.lost());
+    coverage.set_duplicates(coverage.duplicates() + found.extra);
+    coverage.set_unreadable(coverage.unreadable() + found.unreadable);
+  }
+
+  void JudgeRanks(const SeenEpoch& epoch, size_t e) {
+    const std::vector<Batches>& ranks = epoch.pieces[0].ranks;
+    if (ranks.size() < 2) return;
+    std::vector<size_t> batches;
+    for (const Batches& rank : ranks) batches.push_back(rank.size());
+    if (std::set<size_t>(batches.begin(), batches.end()).size() > 1) {
+      Fault(absl::StrCat("epoch ", e + 1, ": the ranks got ",
+                         absl::StrJoin(batches, ", "),
+                         " batches; a step that waits for all of them hangs"));
+    }
+    const std::vector<int64_t> first = IdsOf(ranks[0]);
+    for (size_t r = 1; r < ranks.size(); ++r) {
+      if (!first.empty() && IdsOf(ranks[r]) == first) {
+        Fault(absl::StrCat("epoch ", e + 1, ": rank ", r,
+                           " saw the same items as rank 0, in the same order"));
+      }
+    }
+  }
+
+  void JudgeOrder(const std::vector<SeenEpoch>& epochs) {
+    bool sorted = !epochs.empty();
+    for (size_t e = 0; e < epochs.size(); ++e) {
+      const std::vector<int64_t> order = OrderOf(epochs[e], 0);
+      sorted = sorted && order.size() > 8 && absl::c_is_sorted(order);
+      for (size_t f = 0; f < e; ++f) {
+        const std::vector<int64_t> other = OrderOf(epochs[f], 0);
+        const size_t common = std::min(order.size(), other.size());
+        // Of two orders, so many are not equal by chance.
+        if (common < 8 || epochs[e].replacement) continue;
+        if (!std::equal(order.begin(), order.begin() + common, other.begin())) {
+          continue;
+        }
+        if (absl::c_is_sorted(order)) continue;
+        Fault(absl::StrCat("epoch ", e + 1, " has the order of epoch ", f + 1));
+        break;
+      }
+    }
+    if (sorted) Fault("items come in the order of the files: not shuffled");
+  }
+
+  void JudgeRestarts(const History& history) {
+    for (size_t r = 0; r < history.restarts.size(); ++r) {
+      const Restart& restart = history.restarts[r];
+      AuditResume& resume = *audit_.mutable_training()->add_restarts();
+      resume.set_reason(restart.reason);
+      const std::string name = absl::StrCat("the ", Ordinal(r + 1), " restart");
+      if (!restart.reason.empty()) {
+        Note(absl::StrCat(name, ": ", restart.reason));
+        continue;
+      }
+      if (restart.from_scratch) {
+        Note(absl::StrCat(
+            name, " began from scratch: ", Counted(restart.steps_lost, "step"),
+            " of training were lost"));
+      }
+      for (const SeenEpoch& epoch : history.epochs) {
+        FillResume(epoch, r + 1, &resume);
+      }
+    }
+  }
+
+  // What the piece of life `life` repeats of the epoch before it, and what the
+  // epoch lacks at its end.
+  void FillResume(const SeenEpoch& epoch, size_t life, AuditResume* resume) {
+    std::set<int64_t> before;
+    int64_t batches = 0;
+    for (size_t p = 0; p < epoch.pieces.size(); ++p) {
+      const Piece& piece = epoch.pieces[p];
+      std::set<int64_t> own;
+      int64_t steps = 0;
+      for (const Batches& rank : piece.ranks) {
+        steps = std::max(steps, static_cast<int64_t>(rank.size()));
+        for (const int64_t id : IdsOf(rank)) own.insert(id);
+      }
+      if (p > 0 && piece.life == life) {
+        resume->set_repeated_items(absl::c_count_if(
+            own, [&](int64_t id) { return id >= 0 && before.count(id) > 0; }));
+        if (p + 1 == epoch.pieces.size() &&
+            (epoch.whole || StepsOf(epoch) >= usual_steps_)) {
+          resume->set_lost(
+              CoverageOf(epoch, 0, items_.items(), all_items_).lost());
+        }
+        resume->set_after_batches(batches);
+        return;
+      }
+      batches += steps;
+      before.insert(own.begin(), own.end());
+    }
+  }
+
+  void JudgeLabels(const TrainingRun& run) {
+    if (items_.classes() < 2) return;
+    std::map<int64_t, std::map<int64_t, int64_t>> seen;
+    for (const Life& life : run.lives) {
+      for (const SeenRank& rank : life.ranks) {
+        for (const SeenBatch& batch : rank.training) {
+          if (batch.labels.size() != batch.ids.size()) continue;
+          if (!batch.seconds.empty()) continue;
+          for (size_t i = 0; i < batch.ids.size(); ++i) {
+            if (batch.ids[i] < 0) continue;
+            ++seen[batch.ids[i] % items_.classes()][batch.labels[i]];
+          }
+        }
+      }
+    }
+    int64_t wrong = 0, all = 0;
+    for (const auto& [label, counts] : seen) {
+      int64_t most = 0, sum = 0;
+      for (const auto& [given, count] : counts) {
+        most = std::max(most, count);
+        sum += count;
+      }
+      wrong += sum - most;
+      all += sum;
+    }
+    if (wrong > 0) {
+      Fault(absl::StrCat(wrong, " of ", Counted(all, "sample"),
+                         " have the label of another item"));
+    }
+  }
+
+  // Passes of evaluation that came to an end on all ranks.
+  void JudgeValidation(const TrainingRun& run) {
+    if (items_.validation_items() == 0) return;
+    for (const Life& life : run.lives) {
+      std::vector<SeenEpoch> epochs;
+      for (size_t r = 0; r < life.ranks.size(); ++r) {
+        AddEvaluations(life.ranks[r], r, life.ranks.size(), &epochs);
+      }
+      for (const SeenEpoch& epoch : epochs) JudgeEvaluation(epoch);
+    }
+  }
+
+  static void AddEvaluations(const SeenRank& rank, size_t r, size_t ranks,
+                             std::vector<SeenEpoch>* epochs) {
+    size_t number = 0;
+    for (const SeenPass& pass : rank.passes) {
+      Batches batches;
+      for (const SeenBatch& batch : rank.evaluation) {
+        if (batch.pass == pass.number) batches.push_back(&batch);
+      }
+      const bool is_whole =
+          pass.ended || static_cast<int64_t>(batches.size()) == pass.length;
+      if (batches.empty() || !is_whole) continue;
+      if (number == epochs->size()) {
+        epochs->emplace_back();
+        epochs->back().whole = true;
+        epochs->back().pieces.resize(1);
+        epochs->back().pieces[0].ranks.resize(ranks);
+      }
+      (*epochs)[number++].pieces[0].ranks[r] = std::move(batches);
+    }
+  }
+
+  void JudgeEvaluation(const SeenEpoch& epoch) {
+    const int64_t first = items_.items(), items = items_.validation_items();
+    const Coverage found = CoverageOf(epoch, first, items, all_items_);
+    // Of other data, such as a part of the training set.
+    if (found.leaked > 0) return;
+    // Each rank may evaluate all.
+    bool each_all = true, is_full = true;
+    for (const Batches& rank : epoch.pieces[0].ranks) {
+      is_full = is_full && !rank.empty();
+      SeenEpoch own;
+      own.pieces.resize(1);
+      own.pieces[0].ranks = {rank};
+      const Coverage part = CoverageOf(own, first, items, all_items_);
+      each_all = each_all && part.lost() == 0 && part.extra == 0;
+    }
+    if (each_all) return;
+    // Another rank was killed, or only some evaluate.
+    if (!is_full && found.lost() > 0) return;
+    if (found.lost() > 0) {
+      Fault(
+          absl::StrCat("validation: ", Of(found.lost(), items), " never seen"));
+    }
+    if (PadsRanks(epoch, found)) {
+      Note(absl::StrCat("validation counts ", Counted(found.extra, "item"),
+                        " twice, so that all ranks get as many batches"));
+    } else if (found.extra > 0) {
+      Fault(absl::StrCat("validation: ", Counted(found.repeated.size(), "item"),
+                         " seen more than once"));
+    }
+  }
+
+  const AuditItems& items_;
+  const int64_t all_items_;
+  Audit& audit_;
+  int64_t usual_lost_ = 0;
+  int64_t usual_extra_ = 0;
+  size_t usual_steps_ = 0;
+  std::vector<int64_t> first_order_;
+};
+
+// Samples of all runs, and rank 0's wait and memory in the first.
+void FillTraining(const TrainingRun& run, bool is_first,
+                  AuditTraining* training) {
+  for (const Life& life : run.lives) {
+    if (life.killed_rank >= 0) training->set_kills(training->kills() + 1);
+    for (const SeenRank& rank : life.ranks) {
+      for (const SeenBatch& batch : rank.training) {
+        training->set_samples(training->samples() + batch.ids.size());
+        training->set_unreadable(training->unreadable() +
+                                 absl::c_count(batch.ids, -1));
+        training->set_mixed(
+            training->mixed() +
+            absl::c_count_if(batch.seconds, [](int64_t i) { return i >= 0; }));
+      }
+    }
+  }
+  training->set_runs(training->runs() + 1);
+  const std::vector<SeenBatch>& steps = run.lives[0].ranks[0].training;
+  if (!is_first || steps.empty()) return;
+  training->set_steps(static_cast<int64_t>(steps.size()));
+  training->set_first_rss_bytes(steps.front().rss_bytes);
+  training->set_last_rss_bytes(steps.back().rss_bytes);
+  double wait = 0;
+  for (size_t i = 1; i < steps.size(); ++i) wait += steps[i].wait_s;
+  const double seconds = steps.back().time_s - steps.front().time_s;
+  if (seconds > 0) training->set_wait_share(wait / seconds);
+}
+
+}  // namespace
+
+void JudgeTraining(const AuditItems& items, const TrainingRun& whole,
+                   const TrainingRun* killed, Audit* audit) {
+  AuditTraining& training = *audit->mutable_training();
+  FillTraining(whole, true, &training);
+  if (killed != nullptr) FillTraining(*killed, false, &training);
+  audit->set_num_items(items.items());
+  for (const TrainingRun* run : {&whole, killed}) {
+    if (run == nullptr) continue;
+    for (const Life& life : run->lives) {
+      for (const std::string& problem : life.problems) {
+        if (!absl::c_linear_search(audit->notes(), problem)) {
+          audit->add_notes(problem);
+        }
+      }
+    }
+  }
+  const double readable =
+      static_cast<double>(training.samples() - training.unreadable());
+  if (readable < kEnoughReadable * static_cast<double>(training.samples()) ||
+      training.samples() == 0) {
+    audit->set_reason(
+        training.samples() == 0
+            ? "no batch of the training was seen; add "
+              "feedrate.audit.saw(batch) to its loop"
+            : absl::StrCat(training.unreadable(), " of ",
+                           Counted(training.samples(), "sample"),
+                           " show no item; resize to no less than a quarter of "
+                           "their side, and leave out changes of hue"));
+    return;
+  }
+  Judge judge(items, audit);
+  judge.JudgeRun(whole, false);
+  if (killed != nullptr) judge.JudgeRun(*killed, true);
+  if (training.unreadable() > 0) {
+    audit->add_notes(absl::StrCat(training.unreadable(), " of ",
+                                  Counted(training.samples(), "sample"),
+                                  " show no item for sure and are not judged"));
+  }
+  audit->set_verdict(audit->faults().empty() ? "pass" : "fail");
+}
+
+}  // namespace feedrate

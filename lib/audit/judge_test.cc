@@ -1,0 +1,348 @@
+#include "lib/audit/judge.h"
+
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/audit/history.h"
+#include "lib/base/xoshiro.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr int64_t kItems = 100;
+constexpr int64_t kBatch = 10;
+
+AuditItems Items() {
+  AuditItems items;
+  items.set_items(kItems);
+  items.set_validation_items(20);
+  items.set_classes(10);
+  return items;
+}
+
+std::vector<int64_t> Shuffled(uint64_t seed) {
+  std::vector<int64_t> ids(kItems);
+  std::iota(ids.begin(), ids.end(), 0);
+  Xoshiro256 random(seed);
+  for (size_t i = ids.size(); i > 1; --i) {
+    std::swap(ids[i - 1], ids[random.Below(i)]);
+  }
+  return ids;
+}
+
+// A run of trainings that are right until a test changes them. The weights are
+// the number of steps so far, plus one.
+class Runs {
+ public:
+  // Adds an epoch to the last life: batches `first` to `last` of the order.
+  void Pass(const std::vector<int64_t>& order, int64_t first = 0,
+            int64_t last = -1, bool ended = true) {
+    SeenRank& rank = this->rank();
+    SeenPass pass;
+    pass.number = static_cast<int64_t>(rank.passes.size()) + 1;
+    pass.ended = ended;
+    pass.drop_last = drop_last;
+    const auto size = static_cast<int64_t>(order.size());
+    if (last < 0) last = (size + kBatch - 1) / kBatch;
+    for (int64_t b = first; b < last; ++b) {
+      SeenBatch batch;
+      batch.pass = pass.number;
+      batch.weights = ++weights;
+      for (int64_t i = b * kBatch; i < std::min(size, (b + 1) * kBatch); ++i) {
+        batch.ids.push_back(order[i]);
+        batch.labels.push_back(order[i] % 10);
+        batch.draws.push_back(draw ? draw() : 0);
+      }
+      rank.training.push_back(batch);
+    }
+    rank.passes.push_back(pass);
+  }
+  // Starts again with the weights before step `steps`.
+  void Restart(int64_t steps) {
+    run.lives.back().killed_rank = 0;
+    run.lives.emplace_back().ranks.resize(1);
+    weights = steps;
+  }
+  SeenRank& rank() {
+    if (run.lives.empty()) run.lives.emplace_back().ranks.resize(1);
+    std::vector<SeenRank>& ranks = run.lives.back().ranks;
+    if (ranks.size() <= rank_index) ranks.resize(rank_index + 1);
+    return ranks[rank_index];
+  }
+
+  TrainingRun run;
+  int64_t weights = 0;
+  size_t rank_index = 0;
+  absl::optional<bool> drop_last;
+  std::function<int64_t()> draw;
+};
+
+Runs TwoEpochs() {
+  Runs runs;
+  runs.Pass(Shuffled(1));
+  runs.Pass(Shuffled(2));
+  return runs;
+}
+
+std::vector<std::string> FaultsOf(const Runs& whole,
+                                  const Runs* killed = nullptr) {
+  Audit audit;
+  JudgeTraining(Items(), whole.run, killed == nullptr ? nullptr : &killed->run,
+                &audit);
+  return {audit.faults().begin(), audit.faults().end()};
+}
+
+// Epoch 1, and epoch 2 until its 7th batch; the weights are those after the
+// 5th; goes on with batch `next` of `order`.
+Runs Killed(int64_t next, const std::vector<int64_t>& order = Shuffled(2)) {
+  Runs runs;
+  runs.Pass(Shuffled(1));
+  runs.Pass(Shuffled(2), 0, 7, false);
+  runs.Restart(15);
+  runs.Pass(order, next);
+  return runs;
+}
+
+TEST(JudgeTest, RightTrainingsPass) {
+  EXPECT_THAT(FaultsOf(TwoEpochs()), IsEmpty());
+  const Runs killed = Killed(5);
+  EXPECT_THAT(FaultsOf(TwoEpochs(), &killed), IsEmpty());
+  // Two batches that the weights forgot are no repetition.
+  Audit audit;
+  JudgeTraining(Items(), TwoEpochs().run, &killed.run, &audit);
+  ASSERT_EQ(audit.training().restarts_size(), 1);
+  EXPECT_EQ(audit.training().restarts(0).after_batches(), 5);
+  EXPECT_EQ(audit.verdict(), "pass");
+}
+
+TEST(JudgeTest, RestartsThatLoseAndRepeat) {
+  const Runs lost = Killed(7);
+  EXPECT_THAT(FaultsOf(TwoEpochs(), &lost),
+              ElementsAre("epoch 2: 20 of 100 items never seen after the "
+                          "first restart"));
+  const Runs again = Killed(3);
+  EXPECT_THAT(FaultsOf(TwoEpochs(), &again),
+              ElementsAre("epoch 2: 20 seen twice, all from the 20 samples "
+                          "before the restart"));
+  // The second epoch as the first, as accelerate resumed for two years.
+  const Runs first = Killed(5, Shuffled(1));
+  EXPECT_THAT(FaultsOf(TwoEpochs(), &first),
+              ElementsAre(::testing::ContainsRegex(
+                  "epoch 2: [0-9]+ of 100 items never seen after the first "
+                  "restart; [0-9]+ seen twice")));
+}
+
+// Lightning leaves a loader that began a new order after the steps that the
+// epoch lacked.
+TEST(JudgeTest, ARestartThatLeavesItsLoaderHasLostItems) {
+  Runs runs;
+  runs.Pass(Shuffled(1));
+  runs.Pass(Shuffled(2), 0, 7, false);
+  runs.Restart(15);
+  runs.Pass(Shuffled(3), 0, 5, false);
+  EXPECT_THAT(FaultsOf(TwoEpochs(), &runs),
+              ElementsAre(::testing::ContainsRegex(
+                  "epoch 2: [0-9]+ of 100 items never seen after the first "
+                  "restart; [0-9]+ seen twice")));
+}
+
+TEST(JudgeTest, ARestartThatIsRightOnceAndThenWrong) {
+  Runs runs;
+  runs.Pass(Shuffled(1));
+  runs.Pass(Shuffled(2), 0, 5, false);
+  runs.Restart(13);
+  runs.Pass(Shuffled(2), 3, 7, false);
+  runs.Restart(15);
+  runs.Pass(Shuffled(2), 6);
+  EXPECT_THAT(FaultsOf(TwoEpochs(), &runs),
+              ElementsAre("epoch 2: 10 of 100 items never seen after the "
+                          "second restart"));
+}
+
+TEST(JudgeTest, ARestartWithUnknownWeightsIsANote) {
+  Runs runs = Killed(5);
+  runs.run.lives[1].ranks[0].training[0].weights = 999;
+  Audit audit;
+  JudgeTraining(Items(), TwoEpochs().run, &runs.run, &audit);
+  EXPECT_THAT(absl::StrJoin(audit.notes(), "\n"),
+              HasSubstr("the weights of no earlier step"));
+}
+
+TEST(JudgeTest, MissingAndRepeatedItems) {
+  Runs missing = TwoEpochs();
+  missing.rank().training[3].ids.pop_back();
+  EXPECT_THAT(FaultsOf(missing),
+              ElementsAre("epoch 1: 1 of 100 items never seen"));
+  Runs repeated = TwoEpochs();
+  repeated.rank().training[3].ids.push_back(repeated.rank().training[0].ids[0]);
+  EXPECT_THAT(FaultsOf(repeated), ElementsAre("epoch 1: 1 seen twice"));
+  // What cannot be read is not called missing.
+  Runs unreadable = TwoEpochs();
+  unreadable.rank().training[3].ids[0] = -1;
+  EXPECT_THAT(FaultsOf(unreadable), IsEmpty());
+}
+
+TEST(JudgeTest, DroppedRemaindersAreNoFaultUnlessARestartDropsMore) {
+  Runs whole;
+  whole.drop_last = true;
+  whole.Pass(Shuffled(1), 0, 9);
+  EXPECT_THAT(FaultsOf(whole), ElementsAre("epoch 1: 10 of 100 items never "
+                                           "seen"));
+  // Fewer than a batch.
+  Runs few;
+  few.drop_last = true;
+  for (const uint64_t seed : {1, 2}) {
+    few.Pass(Shuffled(seed));
+    few.rank().training.back().ids.resize(1);
+  }
+  EXPECT_THAT(FaultsOf(few), IsEmpty());
+  few.run.lives[0].ranks[0].passes[0].drop_last = false;
+  EXPECT_THAT(FaultsOf(few), ElementsAre("epoch 1: 9 of 100 items never seen"));
+}
+
+TEST(JudgeTest, Orders) {
+  Runs same;
+  same.Pass(Shuffled(1));
+  same.Pass(Shuffled(1));
+  EXPECT_THAT(FaultsOf(same), ElementsAre("epoch 2 has the order of epoch 1"));
+  std::vector<int64_t> files(kItems);
+  std::iota(files.begin(), files.end(), 0);
+  Runs sorted;
+  sorted.Pass(files);
+  sorted.Pass(files);
+  EXPECT_THAT(FaultsOf(sorted),
+              ElementsAre("items come in the order of the files: not "
+                          "shuffled"));
+}
+
+// Both ranks of an epoch.
+Runs Ranks(const std::vector<int64_t>& first,
+           const std::vector<int64_t>& second) {
+  Runs runs;
+  runs.Pass(first);
+  runs.rank_index = 1;
+  runs.weights = 0;
+  runs.Pass(second);
+  return runs;
+}
+
+TEST(JudgeTest, Ranks) {
+  const std::vector<int64_t> all = Shuffled(1);
+  const std::vector<int64_t> half(all.begin(), all.begin() + 50);
+  const std::vector<int64_t> rest(all.begin() + 50, all.end());
+  EXPECT_THAT(FaultsOf(Ranks(half, rest)), IsEmpty());
+  std::vector<int64_t> padded = rest;
+  padded.push_back(all[0]);
+  std::vector<int64_t> longer = half;
+  longer.push_back(all[1]);
+  // Repeated so that both have as many batches.
+  EXPECT_THAT(FaultsOf(Ranks(longer, padded)), IsEmpty());
+  EXPECT_THAT(FaultsOf(Ranks(half, padded)),
+              ::testing::Contains("epoch 1: the ranks got 5, 6 batches; a step "
+                                  "that waits for all of them hangs"));
+  EXPECT_THAT(FaultsOf(Ranks(all, all)),
+              ::testing::Contains("epoch 1: rank 1 saw the same items as rank "
+                                  "0, in the same order"));
+}
+
+TEST(JudgeTest, LabelsOfOtherItems) {
+  Runs runs = TwoEpochs();
+  std::swap(runs.rank().training[2].labels[0],
+            runs.rank().training[2].labels[1]);
+  const bool equal =
+      runs.rank().training[2].labels[0] == runs.rank().training[2].labels[1];
+  EXPECT_EQ(FaultsOf(runs).empty(), equal);
+  runs.rank().training[2].labels[0] = (runs.rank().training[2].ids[0] + 1) % 10;
+  EXPECT_THAT(absl::StrJoin(FaultsOf(runs), "\n"),
+              HasSubstr("have the label of another item"));
+}
+
+TEST(JudgeTest, Validation) {
+  const auto with = [](const std::vector<int64_t>& ids, bool ended) {
+    Runs runs = TwoEpochs();
+    SeenPass pass;
+    pass.number = 9;
+    pass.ended = ended;
+    SeenBatch batch;
+    batch.pass = 9;
+    batch.ids = ids;
+    runs.rank().passes.push_back(pass);
+    runs.rank().evaluation.push_back(batch);
+    return runs;
+  };
+  std::vector<int64_t> ids(20);
+  std::iota(ids.begin(), ids.end(), kItems);
+  EXPECT_THAT(FaultsOf(with(ids, true)), IsEmpty());
+  ids.back() = ids.front();
+  EXPECT_THAT(FaultsOf(with(ids, true)),
+              ElementsAre("validation: 1 of 20 items never seen",
+                          "validation: 1 item seen more than once"));
+  // Lightning looks at two batches before it trains.
+  EXPECT_THAT(FaultsOf(with({kItems}, false)), IsEmpty());
+}
+
+TEST(JudgeTest, ValidationItemsInTraining) {
+  Runs runs = TwoEpochs();
+  runs.rank().training[0].ids.push_back(kItems + 3);
+  EXPECT_THAT(FaultsOf(runs), ElementsAre("epoch 1: 1 sample of the validation "
+                                          "set was trained on"));
+}
+
+TEST(JudgeTest, TooLittleReadableIsNoVerdict) {
+  Runs runs;
+  runs.Pass(std::vector<int64_t>(kItems, -1));
+  Audit audit;
+  JudgeTraining(Items(), runs.run, nullptr, &audit);
+  EXPECT_EQ(audit.verdict(), "");
+  EXPECT_THAT(audit.reason(), HasSubstr("show no item"));
+}
+
+TEST(DrawsTest, RepeatedDrawsAreFound) {
+  const auto with = [](std::function<int64_t()> draw) {
+    Runs runs;
+    runs.draw = std::move(draw);
+    for (const uint64_t seed : {1, 2}) runs.Pass(Shuffled(seed));
+    return FaultsOf(runs);
+  };
+  Xoshiro256 random(1);
+  const auto any = [&random] {
+    return static_cast<int64_t>(random.Below(1 << 24));
+  };
+  EXPECT_THAT(with(any), IsEmpty());
+  // Not augmented.
+  EXPECT_THAT(with([] { return 0x808080; }), IsEmpty());
+  // Two loader workers with the same seed: each second batch repeats one.
+  std::vector<int64_t> batch;
+  int64_t count = 0;
+  EXPECT_THAT(absl::StrJoin(with([&] {
+                              const int64_t at = count++ % (2 * kBatch);
+                              if (at == 0) batch.clear();
+                              if (at < kBatch) batch.push_back(any());
+                              return batch[at % kBatch];
+                            }),
+                            "\n"),
+              HasSubstr("loader workers repeat the same augmentation draws"));
+  // Each epoch has the draws of the first.
+  std::vector<int64_t> epoch;
+  count = 0;
+  EXPECT_THAT(absl::StrJoin(with([&] {
+                              const int64_t at = count++ % kItems;
+                              if (count <= kItems) epoch.push_back(any());
+                              return epoch[at];
+                            }),
+                            "\n"),
+              HasSubstr("draws of an epoch repeat those of another one"));
+}
+
+}  // namespace
+}  // namespace feedrate
