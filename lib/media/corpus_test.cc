@@ -149,7 +149,7 @@ constexpr uint64_t kHuge = ~uint64_t{0};
 INSTANTIATE_TEST_SUITE_P(
     Fields, HostileCorpusTest,
     ::testing::Values(
-        Change{0, 'X', 1, "no corpus"}, Change{8, 2, 4, "another version"},
+        Change{0, 'X', 1, "not a corpus"}, Change{8, 2, 4, "another version"},
         Change{12, 3, 4, "unknown type"}, Change{16, 2, 4, "unknown layout"},
         Change{20, 1, 4, "does not know"}, Change{56, 1, 8, "does not know"},
         Change{24, 4, 8, "index outside"},

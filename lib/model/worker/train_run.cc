@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/adapters/native/loader_job.h"
 #include "lib/adapters/torch/blas.h"
 #include "lib/loader/source/remote_source.h"
 #include "lib/loader/source.h"
