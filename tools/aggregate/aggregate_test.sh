@@ -102,7 +102,7 @@ for other in stdin folder.out turned output; do
   cmp "$tmp/file" "$tmp/$other" || fail "$other differs from the file"
 done
 
-sed 's/"machine_profile":"xeon/"machine_profile":"other/;s/,"run_index":./&9/' \
+sed 's/"machine_profile":"xeon/"machine_profile":"other/;s/,"run_index":\(.\)/,"run_index":9\1/' \
   "$ROWS" >"$tmp/other.jsonl"
 refuses 1 "would mix machine_profile" $by "$ROWS" "$tmp/other.jsonl"
 "$TOOL" $by --mix=machine_profile "$ROWS" "$tmp/other.jsonl" >/dev/null \

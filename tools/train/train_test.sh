@@ -85,7 +85,7 @@ run 0 --seed=14
 kill "${busy[@]}"
 [[ "$(rows)" == 1 ]] || fail "$(rows) rows beside load"
 has '"contended"'
-[[ "$err" == *"1 row (1 ok) in "*"; 1 run noisy, contended or throttled (load in 1)"* ]] ||
+[[ "$err" == *"1 row (1 ok) in "*"; 1 run noisy, contended or throttled ("*" in 1)"* ]] ||
   fail "noise: $err"
 
 # A crash is a row, and a run without any other fails.

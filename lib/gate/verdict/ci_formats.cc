@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/gate/verdict/verdict_formats.h"
@@ -143,9 +144,12 @@ std::string VerdictSarif(const std::vector<Verdict>& jobs,
       {"version", "2.1.0"},
       {"runs", Json::array({run})}};
   // Text of rows may have anything in it; all but ASCII is escaped.
-  return sarif.dump(-1, ' ', /*ensure_ascii=*/true,
-                    Json::error_handler_t::replace) +
-         "\n";
+  // No "##[", which is a command of some CI systems; "#" stands in strings
+  // only.
+  return absl::StrReplaceAll(sarif.dump(-1, ' ', /*ensure_ascii=*/true,
+                                        Json::error_handler_t::replace) +
+                                 "\n",
+                             {{"##", "#\\u0023"}});
 }
 
 namespace {

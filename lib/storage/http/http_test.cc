@@ -556,12 +556,22 @@ TEST(ServeFolderTest, AnswersWithFilesAndRangesOfThem) {
     return serve(absl::StrCat("GET ", name, " HTTP/1.1\r\nhost: x\r\n", header))
         .bytes;
   };
+  const auto etag = [&] {
+    const std::string answer = get("/a.tar", "");
+    const size_t begin = answer.find("ETag: ");
+    return answer.substr(begin, answer.find("\r\n", begin) - begin);
+  };
+  const std::string before = etag();
+  EXPECT_THAT(before, ::testing::StartsWith("ETag: \""));
   EXPECT_EQ(get("/a.tar", ""),
-            "HTTP/1.1 200 OK\r\nAccept-Ranges: bytes\r\n"
-            "Content-Length: 10\r\n\r\n0123456789");
-  EXPECT_EQ(get("/a.tar", "Range: bytes=2-4\r\n"),
-            "HTTP/1.1 206 Partial Content\r\nAccept-Ranges: bytes\r\n"
-            "Content-Length: 3\r\nContent-Range: bytes 2-4/10\r\n\r\n234");
+            absl::StrCat("HTTP/1.1 200 OK\r\nAccept-Ranges: bytes\r\n", before,
+                         "\r\nContent-Length: 10\r\n\r\n0123456789"));
+  EXPECT_EQ(
+      get("/a.tar", "Range: bytes=2-4\r\n"),
+      absl::StrCat("HTTP/1.1 206 Partial Content\r\nAccept-Ranges: bytes\r\n",
+                   before,
+                   "\r\nContent-Length: 3\r\n"
+                   "Content-Range: bytes 2-4/10\r\n\r\n234"));
   EXPECT_THAT(get("/a.tar", "range: bytes=8-\r\n"), HasSubstr("\r\n\r\n89"));
   EXPECT_THAT(get("/a.tar", "range: bytes=8-99\r\n"), HasSubstr("8-9/10"));
   EXPECT_THAT(get("/a.tar", "range: bytes=10-11\r\n"), HasSubstr(" 416 "));
@@ -571,6 +581,8 @@ TEST(ServeFolderTest, AnswersWithFilesAndRangesOfThem) {
   }
   EXPECT_THAT(serve("PUT /a.tar HTTP/1.1\r\n").bytes, HasSubstr(" 404 "));
   EXPECT_THAT(serve("").bytes, HasSubstr(" 404 "));
+  std::ofstream(folder + "/a.tar") << "0123456789a";
+  EXPECT_NE(etag(), before);
 }
 
 }  // namespace

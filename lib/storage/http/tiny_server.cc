@@ -136,6 +136,12 @@ std::optional<std::pair<int64_t, int64_t>> RangeOf(absl::string_view head,
   return std::nullopt;
 }
 
+// Another file of the same name, or one that was written again, has another.
+std::string EtagOf(const struct stat& info) {
+  return absl::StrCat("\"", info.st_ino, "-", info.st_size, "-",
+                      info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, "\"");
+}
+
 }  // namespace
 
 TinyServer::Handler ServeFolder(std::string folder) {
@@ -161,7 +167,8 @@ TinyServer::Handler ServeFolder(std::string folder) {
     if (!range.has_value() || (first >= 0 && first <= last)) {
       answer.bytes = absl::StrCat(
           "HTTP/1.1 ", range.has_value() ? "206 Partial Content" : "200 OK",
-          "\r\nAccept-Ranges: bytes\r\nContent-Length: ", last - first + 1,
+          "\r\nAccept-Ranges: bytes\r\nETag: ", EtagOf(info),
+          "\r\nContent-Length: ", last - first + 1,
           range.has_value() ? absl::StrCat("\r\nContent-Range: bytes ", first,
                                            "-", last, "/", bytes)
                             : "",

@@ -52,7 +52,8 @@ class TinyServer {
 TinyAnswer TinyOk(const std::string& body);
 
 // Answers GET /NAME with a plain file of `folder`, or with one range of it, as
-// the request says. Anything else is 404, a range that is not in the file 416.
+// the request says, and a strong ETag. Anything else is 404, a range that is
+// not in the file 416.
 TinyServer::Handler ServeFolder(std::string folder);
 
 }  // namespace feedrate
