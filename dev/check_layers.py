@@ -138,8 +138,10 @@ def link_error(name, used, layers):
         return f"{name} must start fast without it"
     only = layers["only"].get(name)
     if only is not None:
-        if kind == "@" or (kind == "lib" and area not in only):
+        if kind == "lib" and area not in only:
             return f"{name} links nothing but {', '.join(only)} of lib/"
+        if kind == "@" and used not in only:
+            return f"{name} links no library of the distribution"
     return None
 
 

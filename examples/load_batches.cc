@@ -1,5 +1,6 @@
 // Batches of the images in a folder, by a program of your own: random crops of
-// 224, half of them flipped, normalized, float32 NCHW. Prints each batch's mean.
+// 224, half of them flipped, normalized, float32 NCHW. Prints each batch's
+// mean.
 //
 //   bazel run //examples:load_batches -- FOLDER
 #include <cstdio>

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
+#include "lib/loader/internal/worker_team.h"
 #include "lib/loader/read_ahead/read_ahead.h"
 #include "lib/loader/sample/sample_maker.h"
-#include "lib/loader/internal/worker_team.h"
 #include "opencv2/core/utility.hpp"
 
 namespace feedrate {

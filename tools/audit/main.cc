@@ -39,7 +39,7 @@ DEFINE_string(python, "python3",
               "FILE: Python that --make uses, with the package that writes the "
               "layout");
 DEFINE_string(dataset, "",
-              "FOLDER: what --make wrote; default: the first word of the "
+              "WHERE: the folder that --make wrote; default: the first word of the "
               "command that names such a folder");
 DEFINE_int32(kills, 1, "N: how often the training is killed and restarted");
 DEFINE_string(

@@ -24,9 +24,9 @@
 #include "absl/status/statusor.h"
 #include "lib/loader/batch.h"
 #include "lib/loader/epoch_report.h"
+#include "lib/loader/internal/worker_team.h"
 #include "lib/loader/mixture/dataset_stream.h"
 #include "lib/loader/mixture/mixture_spec.h"
-#include "lib/loader/internal/worker_team.h"
 
 namespace feedrate {
 

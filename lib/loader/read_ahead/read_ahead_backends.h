@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/read_ahead/read_ahead.h"
-#include "lib/loader/source/remote_source.h"
 #include "lib/loader/source.h"
+#include "lib/loader/source/remote_source.h"
 
 namespace feedrate {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/loader/source/data_folder.h"
 #include "lib/loader/source.h"
+#include "lib/loader/source/data_folder.h"
 
 namespace feedrate {
 

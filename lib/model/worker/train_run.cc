@@ -18,8 +18,8 @@
 
 #include "lib/adapters/native/loader_job.h"
 #include "lib/adapters/torch/blas.h"
-#include "lib/loader/source/remote_source.h"
 #include "lib/loader/source.h"
+#include "lib/loader/source/remote_source.h"
 #include "lib/machine/energy.h"
 #include "lib/machine/gpu.h"
 #include "lib/model/flops.h"

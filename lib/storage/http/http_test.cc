@@ -335,9 +335,11 @@ TEST(HttpClientTest, ASilentServerEndsInTime) {
   HttpClient client(options);
   for (const char* path : {"/", "/begins"}) {
     const Outcome outcome = GetOne(&client, server.url() + path);
-    EXPECT_EQ(outcome.status,
-              absl::DeadlineExceededError("nothing came for 0.05 s (2 "
-                                          "attempts)"));
+    EXPECT_EQ(outcome.status.code(), absl::StatusCode::kDeadlineExceeded);
+    // On a busy machine the time for slow answers may end first.
+    EXPECT_THAT(outcome.status.message(),
+                ::testing::AnyOf("nothing came for 0.05 s (2 attempts)",
+                                 "it came too slowly (2 attempts)"));
   }
 }
 
