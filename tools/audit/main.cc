@@ -38,9 +38,10 @@ DEFINE_int32(side, 256,
 DEFINE_string(python, "python3",
               "FILE: Python that --make uses, with the package that writes the "
               "layout");
-DEFINE_string(dataset, "",
-              "WHERE: the folder that --make wrote; default: the first word of the "
-              "command that names such a folder");
+DEFINE_string(
+    dataset, "",
+    "WHERE: the folder that --make wrote; default: the first word of the "
+    "command that names such a folder");
 DEFINE_int32(kills, 1, "N: how often the training is killed and restarted");
 DEFINE_string(
     world_sizes, "1",

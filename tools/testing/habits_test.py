@@ -125,7 +125,7 @@ def flags_of(program):
     found = {}
     for name, (form, text) in flags.items():
         text = " ".join(text.split())
-        choices = re.search(r"\{([^}]*)\}", text)
+        choices = re.search(r"\{([^}]*\|[^}]*)\}", text)  # {side} is a place.
         default = re.search(r"\(default ([^)]*)\)$", text)
         found[name] = Flag(
             form,
