@@ -36,7 +36,7 @@ DEFINE_int32(side, 256,
              "N: width and height of its images; a training may resize them to "
              "no less than a quarter");
 DEFINE_string(python, "python3",
-              "FILE: Python that --make uses, with the package that writes the "
+              "PATH: Python that --make uses, with the package that writes the "
               "layout");
 DEFINE_string(
     dataset, "",
