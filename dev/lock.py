@@ -4,7 +4,7 @@ Its list are the lines that begin with `#: `. Dependencies that the list does
 not name are resolved for the machine that this runs on. A lock that says `# on
 top of x.lock` leaves out what that lock, beside it, has: programs add the other
 environment's packages to their path. What the list names itself comes first
-there.
+there. A lock that says `# without dependencies` has only what it lists.
 
 Then every package is looked up for both processors and both Python versions
 that the project supports. Reads only the index's metadata, so the hash of a
@@ -120,7 +120,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         requirements = pathlib.Path(folder) / "requirements.txt"
         requirements.write_text(listed(lock))
-        report = pip_report("--requirement", str(requirements), *provided)
+        options = ["--requirement", str(requirements), *provided]
+        if "# without dependencies\n" in lock.read_text():
+            options.append("--no-deps")
+        report = pip_report(*options)
         if report is None:
             sys.exit(f"{lock}: pip cannot resolve it (see above)")
         pins = [pin for pin in pins_of(report) if pin not in provided]
