@@ -252,15 +252,16 @@ exits 0 --a="$tmp/true_a" --b="$tmp/true_b" --skip-identical
 "$COMPARE" --paired <"$tmp/out" >"$tmp/verdicts" || fail "identical is not 0"
 grep -q '"codes":\["identical"\]' "$tmp/verdicts" || fail "not identical"
 
-# Layout: a program that does four times the work if the linker puts `second`
-# first, as a stand-in for what caches and branch predictors do.
+# Layout: a program that does sixteen times the work if the linker puts `second`
+# first, as a stand-in for what caches and branch predictors do. A busy machine
+# cannot hide that.
 cat >"$tmp/main.c" <<'C'
 void first(void);
 void second(void);
 volatile unsigned long sum;
 int main(void) {
-  unsigned long rounds = (void *)&first < (void *)&second ? 1 : 4;
-  for (unsigned long i = 0; i < rounds * 9000000; ++i) sum += i;
+  unsigned long rounds = (void *)&first < (void *)&second ? 1 : 16;
+  for (unsigned long i = 0; i < rounds * 3000000; ++i) sum += i;
 }
 C
 echo 'void first(void) {}' >"$tmp/first.c"
@@ -285,7 +286,7 @@ exits 0 --a="$tmp/prog_a" --b="$tmp/prog_b" --pairs=20 --seed=2 --no-controls \
 [[ $? -eq 4 ]] || fail "layout is a change: $(cat "$tmp/verdicts" "$tmp/err")"
 exits 0 --floor --a="$tmp/prog_a" --pairs=10 --relink-every=1 --seed=2 \
   --relink="sh $tmp/link.sh $tmp {side} {seed}"
-grep -Eq 'layout alone moves A by ([2-9][0-9]|[0-9]{3})\.' "$tmp/err" ||
+grep -Eq 'layout alone moves A by ([2-9][0-9]|[0-9]{3,})\.' "$tmp/err" ||
   fail "the floor is not seen: $(cat "$tmp/err")"
 # What differs from link to link, whatever the seed, is not layout: the control
 # pairs have it too.

@@ -37,14 +37,14 @@ class RemoteCase(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         return pathlib.Path(folder.name)
 
-    def run_cat(self, *arguments, env=None, timeout=120):
-        done = store_cat(*arguments, env=env, timeout=timeout)
+    def run_cat(self, *arguments, env=None):
+        done = store_cat(*arguments, env=env)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
-    def digests(self, *arguments, env=None, timeout=120):
+    def digests(self, *arguments, env=None):
         """{name: MD5} of what was read."""
-        done = self.run_cat("--digest", *arguments, env=env, timeout=timeout)
+        done = self.run_cat("--digest", *arguments, env=env)
         rows = [line.split("\t") for line in done.stdout.splitlines()]
         return {name: digest for digest, _, name in rows}
 

@@ -228,7 +228,7 @@ def nginx(root, work, logged=True):
         yield url, f"https://127.0.0.1:{tls_port}"
 
 
-def store_cat(*arguments, env=None, timeout=120):
+def store_cat(*arguments, env=None):
     """Runs it with only the variables `env`; returns the finished process."""
     variables = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     # Tests must not find the role of the machine that they run on.
@@ -241,7 +241,8 @@ def store_cat(*arguments, env=None, timeout=120):
         [STORE_CAT, *arguments],
         env=variables | (env or {}),
         capture_output=True,
-        timeout=timeout,
+        # A hang ends here; on a busy machine an honest run may take minutes.
+        timeout=600,
         text=True,
         errors="surrogateescape",
     )
