@@ -58,12 +58,14 @@ programs() {
   essential programs "$count start" "$problem"
 }
 
-# worker_path NAME PATH
+# worker_path NAME: that of a library lies beside its adapter.
 worker_path() {
+  local folder="adapters/$1"
+  if [[ "$1" == train || "$1" == eval ]]; then folder=model/worker; fi
   if [[ -n "$bundle" ]]; then
     echo "$REPO_ROOT/libexec/worker_$1"
   else
-    echo "$REPO_ROOT/bazel-bin/lib/$2/worker_$1"
+    echo "$REPO_ROOT/bazel-bin/lib/$folder/worker_$1"
   fi
 }
 
@@ -76,10 +78,10 @@ has() {
   return 1
 }
 
-# worker NAME PATH: it says what it measures, or does not start.
+# worker NAME: it says what it measures, or does not start.
 worker() {
   local output
-  output="$("$(worker_path "$@")" 2>&1 </dev/null)" || true
+  output="$("$(worker_path "$1")" 2>&1 </dev/null)" || true
   if [[ "$output" =~ measures\ (.*)\ for\ micro ]]; then
     essential "worker $1" "${BASH_REMATCH[1]}" ""
   else
@@ -87,10 +89,10 @@ worker() {
   fi
 }
 
-# gpu_worker NAME PATH: of a library on GPUs, which few machines need.
+# gpu_worker NAME: of a library on GPUs, which few machines need.
 gpu_worker() {
   local path output
-  path="$(worker_path "$@")"
+  path="$(worker_path "$1")"
   output="$("$path" 2>&1 </dev/null)" || true
   if [[ "$output" =~ measures\ (.*)\ for\ micro ]]; then
     line "worker $1" ok "${BASH_REMATCH[1]}"
@@ -102,10 +104,10 @@ gpu_worker() {
   fi
 }
 
-# torch_worker NAME PATH: one that links torch, and whether it uses a GPU.
+# torch_worker NAME: one that links torch, and whether it uses a GPU.
 torch_worker() {
   local path which absent
-  path="$(worker_path "$@")"
+  path="$(worker_path "$1")"
   if [[ ! -e "$path" ]]; then
     line "worker $1" missing "not in this build" "$remedy_torch"
   elif [[ -z "$bundle" ]]; then
@@ -203,18 +205,18 @@ machine() {
 line check status found
 programs
 if has micro mixture pipeline video; then
-  worker null adapters/null
-  worker opencv adapters/opencv
+  worker null
+  worker opencv
 fi
-if has video; then worker ffmpeg adapters/ffmpeg; fi
-if has mixture pipeline; then worker native loader/worker; fi
-if has micro pipeline; then gpu_worker cuda loader/cuda; fi
-if has video; then gpu_worker nvdec loader/nvdec; fi
+if has video; then worker ffmpeg; fi
+if has mixture pipeline; then worker native; fi
+if has micro pipeline; then gpu_worker cuda; fi
+if has video; then gpu_worker nvdec; fi
 python
 torch
-if has micro; then torch_worker torch adapters/torch; fi
-if has train; then torch_worker train model/worker; fi
-if has eval; then torch_worker eval model/worker; fi
+if has micro; then torch_worker torch; fi
+if has train; then torch_worker train; fi
+if has eval; then torch_worker eval; fi
 machine
 if [[ ${#remedies[@]} -gt 0 ]]; then
   echo
