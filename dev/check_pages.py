@@ -44,6 +44,9 @@ FLAG = re.compile(r"(?<![\w-])--([a-zA-Z][\w-]*)")
 DEFINE = re.compile(r"DEFINE_(\w+)\(\s*(\w+),")
 # A line of the table in lib/config/overrides.cc.
 OVERRIDE = re.compile(r'\{"(\w+)", "[\w.]+", FlagType::')
+# A line of the table of train's settings, which is in a library.
+SETTINGS = "lib/records/train_settings"
+SETTING = re.compile(r'\{"(\w+)", "\w+", Type::')
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 # What gflags, glog and lib/base/tool give to every program.
 COMMON_FLAGS = {"help", "version", "completion", "v", "logtostderr"}
@@ -103,9 +106,11 @@ class Tree:
                 r"^([a-z-]+):", self.text.get("Makefile", ""), re.MULTILINE
             )
         )
-        self.all_flags = {plain(f) for f in FLAG.findall(everything)} | {
-            flag for text in self.text.values() for flag in flags_of(text)
-        }
+        self.all_flags = (
+            {plain(f) for f in FLAG.findall(everything)}
+            | {flag for text in self.text.values() for flag in flags_of(text)}
+            | settings_of(self.text.get(f"{SETTINGS}.cc", ""))
+        )
 
         self.program_flags = {
             name.split("/")[1]: self.flags_of_program(name.split("/")[1])
@@ -136,6 +141,8 @@ class Tree:
                 ]
                 # A program without gflags names them as texts.
                 flags |= {plain(f) for f in FLAG.findall(text)}
+                if f"{SETTINGS}.h" in text:
+                    flags |= settings_of(self.text[f"{SETTINGS}.cc"])
             for include in INCLUDE.findall(text):
                 todo += [include, re.sub(r"\.h$", ".cc", include)]
         return flags
@@ -168,6 +175,11 @@ def flags_of(text):
         if kind == "bool":
             flags |= {"no" + name, "no_" + name}
     return flags
+
+
+def settings_of(text):
+    flags = set(SETTING.findall(text))
+    return flags | {f"{no}{name}" for name in flags for no in ("no", "no_")}
 
 
 def expand(path):

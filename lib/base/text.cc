@@ -74,6 +74,15 @@ std::string Counted(int64_t number, absl::string_view one,
   return absl::StrCat(number, " ", one, number == 1 ? "" : ending);
 }
 
+std::vector<std::string> ChoicesOf(absl::string_view help) {
+  const size_t open = help.find('{');
+  const size_t close = help.find('}', open);
+  if (open == absl::string_view::npos || close == absl::string_view::npos) {
+    return {};
+  }
+  return absl::StrSplit(help.substr(open + 1, close - open - 1), '|');
+}
+
 absl::Status CheckChoice(absl::string_view flag, const std::string& value,
                          const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) {

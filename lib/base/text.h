@@ -37,6 +37,10 @@ std::string DidYouMean(absl::string_view name,
 absl::Status CheckChoice(absl::string_view flag, const std::string& value,
                          const std::vector<std::string>& known);
 
+// The values that a flag's help lists at its end, as in `what it is {a|b|c}`.
+// Empty if it lists none.
+std::vector<std::string> ChoicesOf(absl::string_view help);
+
 // "1 job", "2 jobs"; with the ending "es", "2 processes".
 std::string Counted(int64_t number, absl::string_view one,
                     absl::string_view ending = "s");

@@ -20,6 +20,7 @@
 #include "lib/config/policy.pb.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/planning/variants.h"
+#include "lib/records/train_settings.h"
 
 namespace feedrate {
 namespace {
@@ -450,6 +451,11 @@ absl::Status CheckSweep(const ResolveContext& context,
   }
   axes.insert(axes.end(), context.mode->settings().begin(),
               context.mode->settings().end());
+  if (context.mode->mode() == "train") {
+    for (const TrainSetting& setting : TrainSettingTable()) {
+      axes.push_back(setting.name);
+    }
+  }
   for (int i = 0; i < config.sweep_size(); ++i) {
     const std::string path = absl::StrCat("sweep[", i, "]");
     const std::string& name = config.sweep(i).name();

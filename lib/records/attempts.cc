@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "lib/base/text.h"
+#include "lib/records/train_settings.h"
 
 namespace feedrate {
 namespace {
@@ -110,76 +111,22 @@ bool IsFlag(absl::string_view word, absl::string_view flag) {
 constexpr absl::string_view kRunners[] = {"eval",     "micro", "mixture",
                                           "pipeline", "train", "video"};
 
-// Flags that only choose what is measured, and how. Not: Python interpreters,
+// Flags that only choose what is measured, and how, beside those of
+// TrainSettingTable. Not: Python interpreters,
 // subjects, endpoints, checkpoints, folders and files that are written.
-constexpr absl::string_view kRepeatedFlags[] = {"accumulation",
-                                                "activation_checkpointing",
-                                                "audit",
-                                                "augment",
-                                                "batch_size",
-                                                "batches",
-                                                "budget",
-                                                "cache_bytes",
-                                                "clip_norm",
-                                                "cold",
-                                                "config",
-                                                "connections",
-                                                "consumer_ms",
-                                                "dataset",
-                                                "deterministic",
-                                                "device",
-                                                "engine",
-                                                "env_set",
-                                                "epochs",
-                                                "equivalence",
-                                                "fail_on",
-                                                "format",
-                                                "graphs",
-                                                "items",
-                                                "jobs",
-                                                "label",
-                                                "learning_rate",
-                                                "libraries",
-                                                "loader",
-                                                "lock_clocks",
-                                                "measured_steps",
-                                                "memory_limit",
-                                                "min_time",
-                                                "mixing",
-                                                "model",
-                                                "note",
-                                                "num_items",
-                                                "num_runs",
-                                                "on_error",
-                                                "optimizer",
-                                                "optimizer_in_step",
-                                                "params_profile",
-                                                "peak_tflops",
-                                                "precision",
-                                                "prefetch",
-                                                "probes",
-                                                "quiet",
-                                                "quiet_wait",
-                                                "retries",
-                                                "sample_ratio",
-                                                "scope",
-                                                "seed",
-                                                "shard",
-                                                "skip_missing",
-                                                "stable_within",
-                                                "sweep",
-                                                "teardown_limit",
-                                                "thread_policy",
-                                                "threads",
-                                                "timeout",
-                                                "transform_set",
-                                                "transforms",
-                                                "verify",
-                                                "warmup_steps",
-                                                "weight_decay",
-                                                "window",
-                                                "workers",
-                                                "world_size"};
+constexpr absl::string_view kRepeatedFlags[] = {
+    "audit",         "batch_size",    "batches",        "budget",
+    "cache_bytes",   "cold",          "config",         "connections",
+    "consumer_ms",   "dataset",       "device",         "env_set",
+    "equivalence",   "fail_on",       "format",         "items",
+    "jobs",          "label",         "libraries",      "lock_clocks",
+    "memory_limit",  "min_time",      "note",           "num_items",
+    "num_runs",      "on_error",      "params_profile", "peak_tflops",
+    "probes",        "quiet",         "quiet_wait",     "retries",
+    "sample_ratio",  "scope",         "seed",           "shard",
+    "skip_missing",  "stable_within", "sweep",          "teardown_limit",
+    "thread_policy", "timeout",       "transform_set",  "transforms",
+    "verify",        "window",        "workers"};
 
 // Whether a value may stand in a command that people run: plain characters, no
 // address, no way out of a folder, and no colon, which names code.
@@ -209,9 +156,15 @@ bool IsOwnConfig(const std::string& path) {
 }
 
 bool IsRepeated(absl::string_view word) {
+  const std::vector<TrainSetting>& settings = TrainSettingTable();
   return std::any_of(
-      std::begin(kRepeatedFlags), std::end(kRepeatedFlags),
-      [word](absl::string_view flag) { return IsFlag(word, flag); });
+             std::begin(kRepeatedFlags), std::end(kRepeatedFlags),
+             [word](absl::string_view flag) { return IsFlag(word, flag); }) ||
+         std::any_of(settings.begin(), settings.end(),
+                     [word](const TrainSetting& setting) {
+                       return *setting.flag != '\0' &&
+                              IsFlag(word, setting.flag);
+                     });
 }
 
 // The checked words of a command, not yet ready for a shell: a program, and

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -17,70 +17,14 @@
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/tool_main.h"
 #include "lib/config/override_flags.h"
+#include "lib/records/train_settings.h"
 #include "lib/runner/data/store_data.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_run.h"
 
-DEFINE_string(model, "vit5_tiny",
-              "NAME: the model to train "
-              "{vit5_tiny|vit5_small|vit5_base|byte_lm_tiny|byte_lm_small}");
-DEFINE_string(
-    loader, "",
-    "NAME: the loader for --scope=e2e, by default native, which reads "
-    "--dataset: a folder, or tar shards or a store with native and cuda; "
-    "several, separated by commas, make one job each "
-    "{native|cuda|torchvision|dali|dali_gpu|mixture}");
-DEFINE_string(mixture, "",
-              "SETTINGS: settings for --loader=mixture, such as "
-              "'queue_depth=8;metadata=full'");
-DEFINE_string(augment, "flip",
-              "NAME: with --scope=e2e, what the loader does after the random "
-              "crop: a flip, or a flip, one of gray, solarize and blur, and "
-              "color jitter {flip|three_augment}");
-DEFINE_int32(prefetch, 0,
-             "N: with --scope=e2e, batches that the loader may have ready; 0: "
-             "as many as it usually has");
 DEFINE_string(config, "", "FILE: run config to plan from; flags override it");
-DEFINE_int64(epochs, 0,
-             "N: measure this many passes over --dataset instead of "
-             "--measured_steps");
 DEFINE_string(jobs, "",
               "FILE: read jobs of mode train instead; - is standard input");
-DEFINE_string(precision, "",
-              "NAME: number type of matrix products, by default bf16 on CUDA "
-              "and fp32 on the CPU; bf16 and fp16 are autocast, fp16 with "
-              "dynamic loss scaling {fp32|tf32|bf16|fp16}");
-DEFINE_string(optimizer, "adamw", "NAME: optimizer {adamw|lamb}");
-DEFINE_double(learning_rate, 0.001, "RATE: learning rate of the optimizer");
-DEFINE_double(weight_decay, 0.05,
-              "RATE: decay of weights in the optimizer, not of biases and "
-              "norms");
-DEFINE_double(clip_norm, 0,
-              "NUMBER: scale gradients down to this norm of all together; 0: "
-              "do not");
-DEFINE_int32(accumulation, 1,
-             "N: number of batches whose gradients are summed for one step");
-DEFINE_int64(warmup_steps, 200, "N: steps to run before the timed ones");
-DEFINE_int64(measured_steps, 100, "N: steps to time");
-DEFINE_string(mixing, "", "NAME: how to mix images {mixup|cutmix|both}");
-DEFINE_bool(optimizer_in_step, true,
-            "Include the optimizer in the timed step; the row says so");
-DEFINE_string(
-    engine, "",
-    "NAME: engine of library feedrate (fused or eager; the default is "
-    "fused where it can train the model: a GPU, bf16) or of a "
-    "subject (eager or compile; by default both, a row each) "
-    "{fused|eager|compile}");
-DEFINE_bool(graphs, false, "Replay the step as a CUDA graph");
-DEFINE_bool(deterministic, false,
-            "compute the same bits in every training, on a GPU too; the "
-            "attention of text is slower then");
-DEFINE_bool(activation_checkpointing, false,
-            "Recompute activations in the backward pass to save memory");
-DEFINE_int32(world_size, 1,
-             "N: number of processes that train together, one per device; -1: "
-             "one per available device, or as many as srun started");
-DEFINE_int32(threads, 0, "N: threads per operation on the CPU; 0: all");
 DEFINE_bool(find_batch_size, false,
             "Double the batch size until memory runs out; one row per size");
 DEFINE_double(peak_tflops, 0,
@@ -178,14 +122,44 @@ ToolInfo Info() {
   return info;
 }
 
+template <typename T>
+bool Register(const TrainSetting& setting, T usual) {
+  gflags::FlagRegisterer(setting.flag, setting.help, kFlagsFile, new T(usual),
+                         new T(usual));
+  return true;
+}
+
+// Defines the flag of a setting.
+bool DefineFlag(const TrainSetting& setting) {
+  const std::string usual = setting.usual;
+  int64_t whole = 0;
+  double number = 0;
+  switch (setting.type) {
+    case SettingType::kTruth:
+      return Register(setting, usual == "1");
+    case SettingType::kWhole:
+      return absl::SimpleAtoi(usual, &whole) && Register(setting, whole);
+    case SettingType::kNumber:
+    case SettingType::kPositive:
+      return absl::SimpleAtod(usual, &number) && Register(setting, number);
+    default:
+      return Register(setting, usual);
+  }
+}
+
+const bool defined =
+    absl::c_all_of(TrainSettingTable(), [](const TrainSetting& setting) {
+      return *setting.flag == '\0' || DefineFlag(setting);
+    });
+
 // The settings of jobs whose flags were given.
 std::map<std::string, std::string> SettingsFromFlags() {
   std::map<std::string, std::string> settings;
-  for (const std::string& name : TrainSettingNames()) {
+  for (const TrainSetting& setting : TrainSettingTable()) {
     gflags::CommandLineFlagInfo flag;
-    // A few settings have no flag, and --sample_ratio is of configs.
-    if (!gflags::GetCommandLineFlagInfo(FlagOfSetting(name).c_str(), &flag) ||
-        flag.is_default || !absl::EndsWith(flag.filename, kFlagsFile)) {
+    if (*setting.flag == '\0' ||
+        !gflags::GetCommandLineFlagInfo(setting.flag, &flag) ||
+        flag.is_default) {
       continue;
     }
     std::string value = flag.current_value;
@@ -194,7 +168,7 @@ std::map<std::string, std::string> SettingsFromFlags() {
     if (flag.type == "double" && absl::SimpleAtod(value, &number)) {
       value = absl::StrCat(number);
     }
-    settings[name] = value;
+    settings[setting.name] = value;
   }
   return settings;
 }

@@ -33,15 +33,6 @@ std::string DefaultPlaceholder(const std::string& type) {
   return type == "double" ? "X" : "N";
 }
 
-std::vector<std::string> Choices(absl::string_view description) {
-  const size_t open = description.find('{');
-  const size_t close = description.find('}', open);
-  if (open == absl::string_view::npos || close == absl::string_view::npos) {
-    return {};
-  }
-  return absl::StrSplit(description.substr(open + 1, close - open - 1), '|');
-}
-
 }  // namespace
 
 ShownFlag DescribeFlag(const gflags::CommandLineFlagInfo& flag) {
@@ -55,7 +46,7 @@ ShownFlag DescribeFlag(const gflags::CommandLineFlagInfo& flag) {
     shown.placeholder = flag.description.substr(0, colon);
     shown.description = flag.description.substr(colon + 2);
   }
-  shown.choices = Choices(shown.description);
+  shown.choices = ChoicesOf(shown.description);
   shown.default_value = flag.default_value;
   shown.shared = absl::EndsWith(flag.filename, kOverrideFlagsFile);
   return shown;

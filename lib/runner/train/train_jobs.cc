@@ -1,7 +1,6 @@
 #include "lib/runner/train/train_jobs.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -16,129 +15,25 @@
 #include "lib/config/load.h"
 #include "lib/machine/machine.h"
 #include "lib/records/job_identity.h"
+#include "lib/records/train_settings.h"
 
 namespace feedrate {
-
-std::string FlagOfSetting(const std::string& setting) {
-  if (setting == "warmup") return "warmup_steps";
-  if (setting == "steps") return "measured_steps";
-  return setting;
-}
-
 namespace {
-
-// Parses the value of a setting, or says what is wrong with it. The field may
-// be null: other programs read some settings.
-using Reader =
-    std::function<absl::Status(const std::string& name, const std::string&)>;
 
 // An engine of subjects.
 constexpr char kCompileEngine[] = "compile";
-constexpr char kDefaultModel[] = "vit5_tiny";
+constexpr char kWorldSize[] = "world_size";
 constexpr char kBf16Library[] = "torch_compile_bf16";
-constexpr int64_t kLargest = int64_t{1} << 30;
+constexpr int kMostBatchSize = 1 << 30;
 // More are a mistake on any machine.
-constexpr int64_t kMostWorkers = 1024;
+constexpr int kMostWorkers = 1024;
 
-absl::Status CheckWhole(const std::string& name, const std::string& value,
-                        int64_t low, int64_t high, int64_t* number) {
-  if (absl::SimpleAtoi(value, number) && *number >= low && *number <= high) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", FlagOfSetting(name), ": \"", value,
-                   "\" is no whole number from ", low, " to ", high));
-}
-
-template <typename T>
-Reader Whole(int64_t low, T* field) {
-  return [low, field](const std::string& name, const std::string& value) {
-    int64_t number = 0;
-    RETURN_IF_ERROR(CheckWhole(name, value, low, kLargest, &number));
-    if (field != nullptr) *field = static_cast<T>(number);
-    return absl::OkStatus();
-  };
-}
-
-// Like Whole, with the other choice of the flag.
-template <typename T>
-Reader WorldSize(T* field) {
-  return [field](const std::string& name, const std::string& value) {
-    const absl::Status status = Whole(1, field)(name, value);
-    if (status.ok()) return status;
-    return absl::InvalidArgumentError(
-        absl::StrCat(status.message(), " and not -1"));
-  };
-}
-
-Reader OneOf(std::vector<std::string> choices, std::string* field) {
-  return [choices, field](const std::string& name, const std::string& value) {
-    RETURN_IF_ERROR(CheckChoice(absl::StrCat("--", name), value, choices));
-    if (field != nullptr) *field = value;
-    return absl::OkStatus();
-  };
-}
-
-Reader Truth(bool* field) {
-  return [field](const std::string& name, const std::string& value) {
-    RETURN_IF_ERROR(CheckChoice(absl::StrCat("--", name), value, {"0", "1"}));
-    *field = value == "1";
-    return absl::OkStatus();
-  };
-}
-
-// At most `high`, and above 0, or 0 if `may_be_zero`.
-Reader Number(double high, bool may_be_zero, double* field) {
-  return [=](const std::string& name, const std::string& value) {
-    double number = 0;
-    if (absl::SimpleAtod(value, &number) && number <= high &&
-        (number > 0 || (may_be_zero && number == 0))) {
-      if (field != nullptr) *field = number;
-      return absl::OkStatus();
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("--", name, ": \"", value, "\" is not ",
-                     may_be_zero ? "0 or " : "", "above 0 and at most ", high));
-  };
-}
-
-std::map<std::string, Reader> Readers(TrainSettings* s) {
-  return {
-      {"model",
-       [s](const std::string&, const std::string& value) {
-         RETURN_IF_ERROR(CheckChoice("--model", value, ModelNames()));
-         s->model = *ModelNamed(value);
-         return absl::OkStatus();
-       }},
-      {"precision", OneOf({"fp32", "tf32", "bf16", "fp16"}, &s->precision)},
-      {"optimizer", OneOf({"adamw", "lamb"}, &s->optimizer)},
-      {"mixing", OneOf({"mixup", "cutmix", "both"}, nullptr)},
-      {"learning_rate", Number(100, false, nullptr)},
-      {"weight_decay", Number(100, true, &s->weight_decay)},
-      {"clip_norm", Number(1e9, true, &s->clip_norm)},
-      {"prefetch", Whole<int64_t>(1, nullptr)},
-      {"augment", OneOf({"flip", kThreeAugment}, &s->augment)},
-      {"loader", OneOf({kNativeLoader, kGpuLoader, kMixtureLoader,
-                        "torchvision", "dali", kGpuDali},
-                       &s->loader)},
-      // Checked by the loader of mixtures.
-      {"mixture",
-       [](const std::string&, const std::string&) { return absl::OkStatus(); }},
-      {"sample_ratio", Number(1, false, nullptr)},
-      {"accumulation", Whole(1, &s->accumulation)},
-      {"warmup", Whole(0, &s->warmup)},
-      {"steps", Whole(1, &s->steps)},
-      {"epochs", Whole<int64_t>(1, nullptr)},
-      {"samples", Whole<int64_t>(1, nullptr)},
-      {"threads", Whole<int64_t>(1, nullptr)},
-      {"bucket_bytes", Whole<int64_t>(1, nullptr)},
-      {"world_size", WorldSize(&s->world_size)},
-      {"optimizer_in_step", Truth(&s->optimizer_in_step)},
-      {"graphs", Truth(&s->graphs)},
-      {"engine", OneOf({"fused", "eager", kCompileEngine}, &s->engine)},
-      {"activation_checkpointing", Truth(&s->activation_checkpointing)},
-      {"deterministic", Truth(&s->deterministic)},
-  };
+absl::Status CheckBetween(absl::string_view flag, int value, int least,
+                          int most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": \"", value,
+                                                 "\" is no whole number from ",
+                                                 least, " to ", most));
 }
 
 absl::Status CheckMixture(const Job& job, const TrainSettings& s) {
@@ -279,13 +174,6 @@ std::vector<std::string> TrainLibraries() {
 
 }  // namespace
 
-std::vector<std::string> TrainSettingNames() {
-  TrainSettings unused;
-  std::vector<std::string> names;
-  for (const auto& reader : Readers(&unused)) names.push_back(reader.first);
-  return names;
-}
-
 absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
   if (!IsSubject(job.library())) {
     RETURN_IF_ERROR(
@@ -293,31 +181,52 @@ absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
   }
   RETURN_IF_ERROR(CheckChoice("--scope", job.scope(), {"synthetic", "e2e"}));
   RETURN_IF_ERROR(CheckChoice("--device", job.device(), {"cpu", "cuda"}));
-  int64_t number = 0;
-  RETURN_IF_ERROR(CheckWhole("batch_size", absl::StrCat(job.batch_size()), 1,
-                             kLargest, &number));
-  RETURN_IF_ERROR(CheckWhole("workers", absl::StrCat(job.workers()), 0,
-                             kMostWorkers, &number));
+  RETURN_IF_ERROR(
+      CheckBetween("batch_size", job.batch_size(), 1, kMostBatchSize));
+  RETURN_IF_ERROR(CheckBetween("workers", job.workers(), 0, kMostWorkers));
   TrainSettings settings;
-  if (job.scope() == "e2e") settings.loader = kNativeLoader;
-  settings.model = *ModelNamed(kDefaultModel);
-  const std::map<std::string, Reader> readers = Readers(&settings);
   settings.words = {absl::StrCat("batch_size=", job.batch_size()),
                     absl::StrCat("device=", job.device()),
                     absl::StrCat("seed=", job.seed())};
-  std::map<std::string, std::string> sorted(job.settings().begin(),
-                                            job.settings().end());
-  for (const auto& setting : sorted) {
-    const auto reader = readers.find(setting.first);
-    if (reader == readers.end()) {
+  const std::map<std::string, std::string> sorted(job.settings().begin(),
+                                                  job.settings().end());
+  for (const auto& [name, value] : sorted) {
+    const TrainSetting* const setting = FindTrainSetting(name);
+    if (setting == nullptr) {
       return absl::InvalidArgumentError(
-          absl::StrCat("setting \"", setting.first, "\" is unknown",
-                       DidYouMean(setting.first, TrainSettingNames())));
+          absl::StrCat("setting \"", name, "\" is unknown",
+                       DidYouMean(name, TrainSettingNames())));
     }
-    RETURN_IF_ERROR(reader->second(setting.first, setting.second));
-    // Of several processes, and of the loader: its steps follow.
-    if (setting.first == "world_size" || setting.first == "augment") continue;
-    settings.words.push_back(absl::StrCat(setting.first, "=", setting.second));
+    const absl::Status status = CheckTrainSetting(*setting, value);
+    if (!status.ok() && name == kWorldSize) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(status.message(), " and not -1"));
+    }
+    RETURN_IF_ERROR(status);
+    // A process gets its world size with its rank, and the steps of its loader
+    // instead of their name.
+    if (name == kWorldSize || name == "augment") continue;
+    settings.words.push_back(absl::StrCat(name, "=", value));
+  }
+  settings.model = *ModelNamed(TrainText(job, "model"));
+  settings.precision = TrainText(job, "precision");
+  settings.optimizer = TrainText(job, "optimizer");
+  settings.clip_norm = TrainNumber(job, "clip_norm");
+  settings.accumulation = static_cast<int>(TrainNumber(job, "accumulation"));
+  settings.warmup = static_cast<int64_t>(TrainNumber(job, "warmup"));
+  settings.steps = static_cast<int64_t>(TrainNumber(job, "steps"));
+  settings.optimizer_in_step = TrainNumber(job, "optimizer_in_step") != 0;
+  settings.graphs = TrainNumber(job, "graphs") != 0;
+  settings.engine = TrainText(job, "engine");
+  settings.activation_checkpointing =
+      TrainNumber(job, "activation_checkpointing") != 0;
+  settings.deterministic = TrainNumber(job, "deterministic") != 0;
+  settings.weight_decay = TrainNumber(job, "weight_decay");
+  settings.augment = TrainText(job, "augment");
+  settings.world_size = static_cast<int>(TrainNumber(job, kWorldSize));
+  settings.loader = TrainText(job, "loader");
+  if (job.scope() == "e2e" && settings.loader.empty()) {
+    settings.loader = kNativeLoader;
   }
   if (settings.precision.empty()) {
     settings.precision = DefaultPrecision(job);
@@ -335,39 +244,11 @@ absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
 
 namespace {
 
-// Values of settings that a job does not name. They are left out of jobs, so
-// that a job has the same id whether or not its caller typed the default. Model
-// and precision are always named, because reports group by them.
-const std::map<std::string, std::string>& Defaults() {
-  static const auto* const defaults =
-      new std::map<std::string, std::string>{{"accumulation", "1"},
-                                             {"activation_checkpointing", "0"},
-                                             {"deterministic", "0"},
-                                             {"augment", "flip"},
-                                             {"clip_norm", "0"},
-                                             {"engine", ""},
-                                             {"epochs", "0"},
-                                             {"graphs", "0"},
-                                             {"learning_rate", "0.001"},
-                                             {"loader", ""},
-                                             {"mixing", ""},
-                                             {"mixture", ""},
-                                             {"optimizer", "adamw"},
-                                             {"optimizer_in_step", "1"},
-                                             {"prefetch", "0"},
-                                             {"steps", "100"},
-                                             {"threads", "0"},
-                                             {"warmup", "200"},
-                                             {"weight_decay", "0.05"},
-                                             {"world_size", "1"}};
-  return *defaults;
-}
-
-void DropDefaults(Job* job) {
-  for (const auto& entry : Defaults()) {
-    const auto found = job->settings().find(entry.first);
-    if (found != job->settings().end() && found->second == entry.second) {
-      job->mutable_settings()->erase(entry.first);
+void DropUsual(Job* job) {
+  for (const TrainSetting& setting : TrainSettingTable()) {
+    const auto found = job->settings().find(setting.name);
+    if (found != job->settings().end() && found->second == setting.usual) {
+      job->mutable_settings()->erase(setting.name);
     }
   }
 }
@@ -376,9 +257,10 @@ void DropDefaults(Job* job) {
 // processes comes after the same job with one.
 absl::Status AddJob(Job job, std::set<std::string>* ids,
                     std::vector<Job>* jobs) {
-  DropDefaults(&job);
+  DropUsual(&job);
   auto& named = *job.mutable_settings();
-  named.insert({"model", kDefaultModel});
+  // Reports group by model and precision, so a job names both.
+  named.insert({"model", TrainText(job, "model")});
   if (named["precision"].empty()) named["precision"] = DefaultPrecision(job);
   // A subject is its own model, and is trained in both ways unless one is
   // named, or it is a file.
@@ -395,9 +277,9 @@ absl::Status AddJob(Job job, std::set<std::string>* ids,
   // Named like any other loader, so that the id is the same either way.
   if (job.scope() == "e2e") named.insert({"loader", kNativeLoader});
   RETURN_IF_ERROR(TrainSettingsOf(job).status());
-  if (job.settings().count("world_size") > 0) {
+  if (job.settings().count(kWorldSize) > 0) {
     Job alone = job;
-    alone.mutable_settings()->erase("world_size");
+    alone.mutable_settings()->erase(kWorldSize);
     RETURN_IF_ERROR(AddJob(std::move(alone), ids, jobs));
   }
   job.set_job_id(JobId(job));
@@ -452,7 +334,7 @@ namespace {
 absl::StatusOr<std::map<std::string, std::string>> SettingsOf(
     const TrainSource& source, const absl::optional<SlurmStep>& step) {
   std::map<std::string, std::string> settings = source.settings;
-  const auto world_size = settings.find("world_size");
+  const auto world_size = settings.find(kWorldSize);
   if (world_size == settings.end() && step.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("srun started ", step->world_size,
@@ -519,7 +401,7 @@ absl::StatusOr<TrainJobs> ReadPlannedJobs(const TrainSource& source,
                                           const Folders& folders) {
   RETURN_IF_ERROR(CheckNothingIsLate(source.overrides));
   if (!source.settings.empty()) {
-    return TooLate(FlagOfSetting(source.settings.begin()->first));
+    return TooLate(FindTrainSetting(source.settings.begin()->first)->flag);
   }
   TrainJobs result;
   JobList& list = result.list;

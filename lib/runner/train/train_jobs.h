@@ -29,26 +29,27 @@ inline constexpr char kMixtureLoader[] = "mixture";
 // An augmentation: ThreeAugment of configs/transforms/rgb.textproto.
 inline constexpr char kThreeAugment[] = "three_augment";
 
+// Those settings of a job that `train` itself uses; see TrainSettingTable for
+// what they mean.
 struct TrainSettings {
   ModelSpec model;
   // Unless the job names it, bf16 on CUDA and fp32 on the CPU.
   std::string precision;
-  std::string optimizer = "adamw";
+  std::string optimizer;
   double clip_norm = 0;
   int accumulation = 1;
-  int64_t warmup = 200;
-  int64_t steps = 100;
+  int64_t warmup = 0;
+  int64_t steps = 0;
   bool optimizer_in_step = true;
   bool graphs = false;
-  // `fused`, `eager`, or empty for the best that can train the model.
+  // Empty for the best that can train the model.
   std::string engine;
   bool activation_checkpointing = false;
   bool deterministic = false;
-  double weight_decay = 0.05;
-  // What the loader does to images after the crop: `flip` or `three_augment`.
-  std::string augment = "flip";
+  double weight_decay = 0;
+  std::string augment;
   int world_size = 1;
-  // The loader. Empty in scope `synthetic`.
+  // Empty in scope `synthetic`.
   std::string loader;
   // Arguments NAME=VALUE for the process that trains: all settings of the job,
   // batch size, device and seed, without rank and world size.
@@ -57,12 +58,6 @@ struct TrainSettings {
 
 // InvalidArgument names the setting that is unknown or out of range.
 absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job);
-
-// Names of the settings that a job may have.
-std::vector<std::string> TrainSettingNames();
-
-// The flag of a setting, such as `warmup_steps` of `warmup`.
-std::string FlagOfSetting(const std::string& setting);
 
 // Applies settings to planned jobs and gives them new ids. Defaults leave no
 // trace, except that a job always names its model and its precision. A world
