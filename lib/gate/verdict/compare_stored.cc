@@ -136,8 +136,15 @@ absl::optional<Verdict> JudgeStatuses(const JobPair& pair,
     }
     return verdict;
   }
+  if (!HasStatus(stored, "ok")) {
+    return InvalidVerdict(
+        row.job_id(), label, profile, kCodeNoBaseline,
+        absl::StrCat("it runs, but no run of the baseline is ok (",
+                     stored[0].status(), stored[0].reason().empty() ? "" : ": ",
+                     stored[0].reason(), "); update the baseline"));
+  }
   const absl::optional<Mismatch> mismatch =
-      FindMismatch(current, pair.baseline->runs, options.any_version);
+      FindMismatch(current, stored, options.any_version);
   if (!mismatch) return absl::nullopt;
   return InvalidVerdict(
       row.job_id(), label, profile, mismatch->code,

@@ -41,7 +41,8 @@ absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
 // - a run ended badly: `invalid` with its status;
 // - no row is `ok`: `unsupported` is `invalid`; `early_stopped` is
 //   `cannot_tell` if the baseline was not stopped early;
-// - not in the baseline: `invalid`, `no_baseline`;
+// - not in the baseline, or no run of it is `ok` there: `invalid`,
+//   `no_baseline`;
 // - of something else than the baseline: `invalid` with the code of
 //   FindMismatch (lib/gate/stored_runs.h);
 // - only in the baseline: `invalid`, `not_run`;

@@ -446,6 +446,12 @@ TEST_F(CompareRulesTest, StatusesComeFirst) {
     EXPECT_EQ(verdict.verdict(), "invalid");
     EXPECT_EQ(verdict.codes_size(), 2) << status;
     EXPECT_EQ(verdict.codes(0), kCodeBothSides);
+    const Verdict runs_now = Only({MakeRow("j", "ok", 100)});
+    EXPECT_EQ(runs_now.verdict(), "invalid");
+    EXPECT_EQ(absl::StrJoin(runs_now.codes(), ","), kCodeNoBaseline);
+    EXPECT_EQ(runs_now.reason(),
+              absl::StrCat("it runs, but no run of the baseline is ok (",
+                           status, "); update the baseline"));
   }
 }
 
