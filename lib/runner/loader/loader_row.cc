@@ -146,7 +146,7 @@ absl::StatusOr<Preflight> PreflightOfLoader(const PreflightPolicy& policy,
       policy.slow_skip && preflight.per_item_s >= policy.slow_threshold_s;
   if (preflight.stops_early) {
     preflight.reason = absl::StrFormat(
-        "preflight: %.3f s per item over %d items, slow from %.3f s on",
+        "preflight: %.3g s per item over %d items, slow from %.3g s on",
         preflight.per_item_s, preflight.items, policy.slow_threshold_s);
   }
   return preflight;

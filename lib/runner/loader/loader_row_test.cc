@@ -220,8 +220,7 @@ TEST(PreflightOfLoaderTest, SlowLoadersStop) {
   const Preflight preflight = slow.Look();
   EXPECT_TRUE(preflight.stops_early);
   EXPECT_EQ(preflight.reason,
-            "preflight: 0.060 s per item over 4096 items, slow from 0.050 s "
-            "on");
+            "preflight: 0.06 s per item over 4096 items, slow from 0.05 s on");
   EXPECT_FALSE(slow.Look(/*slow_skip=*/false).stops_early);
   // Nobody waits for a second look at this one.
   LoaderOfTest hopeless(spec, 0, 0, 1);
