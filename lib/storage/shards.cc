@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -266,14 +266,20 @@ struct ShardPlan {
 absl::StatusOr<std::vector<ShardPlan>> PlanShards(
     const std::vector<ObjectInfo>& objects, int64_t shard_bytes) {
   std::vector<ShardPlan> plans;
-  std::unordered_set<std::string> keys;  // In all shards.
+  // In all shards, with the last number that was behind each. Names that
+  // differ in dots have one key, and there may be millions of them.
+  std::unordered_map<std::string, int> keys;
   for (size_t i = 0; i < objects.size(); ++i) {
     ASSIGN_OR_RETURN(std::string name, MemberName(objects[i].name));
     const std::string key = SampleKey(name);
     std::string free = key;
-    for (int n = 2; !keys.insert(free).second; ++n) {
-      free = absl::StrCat(key, "_", n);
+    if (const auto known = keys.find(key); known != keys.end()) {
+      int& last = known->second;
+      do {
+        free = absl::StrCat(key, "_", ++last);
+      } while (keys.count(free) > 0);
     }
+    keys.emplace(free, 1);
     name = absl::StrCat(free, name.substr(key.size()));
     const int64_t bytes = objects[i].bytes;
     const auto header = static_cast<int64_t>(HeaderOf(name, bytes).size());

@@ -154,6 +154,23 @@ TEST_F(MakeShardsTest, NamesAreThoseOfSamples) {
                                           "b.jpg", "b_2.png"));
 }
 
+// Each was compared with all before it, which takes an hour.
+TEST_F(MakeShardsTest, ManyNamesWithOneKey) {
+  std::vector<ObjectInfo> objects;
+  for (int i = 0; i < 1 << 17; ++i) {
+    std::string name = "xxxxxxxxxxxxxxxxx.jpg";
+    for (int bit = 0; bit < 17; ++bit) name[bit] = (i >> bit) % 2 ? '.' : '_';
+    name.insert(0, "x");
+    objects.push_back({name, 1, "", ""});
+  }
+  ASSERT_TRUE(MakeFolder(Path("far")).ok());
+  const auto store = *OpenFileStore(Path("far"));
+  // The plan comes first; none of them is there to be read.
+  EXPECT_TRUE(absl::IsNotFound(
+      MakeShards(objects, Path("out"), 1 << 20, store.get(), nullptr)
+          .status()));
+}
+
 TEST_F(MakeShardsTest, RefusesWhatCannotBeAMember) {
   EXPECT_FALSE(MemberName("a/../b.jpg").ok());
   EXPECT_FALSE(MemberName("a//b.jpg").ok());
