@@ -269,9 +269,9 @@ class Index {
  private:
   static int64_t ReadLabel(int fd, const tar::Entry& entry) {
     char text[kLabelBytes];
-    const size_t size = std::min<size_t>(sizeof(text), entry.size);
+    if (entry.size > sizeof(text)) return -1;
     const ssize_t n =
-        pread(fd, text, size, static_cast<off_t>(entry.body_offset));
+        pread(fd, text, entry.size, static_cast<off_t>(entry.body_offset));
     return n <= 0 ? -1 : ParseLabel(absl::string_view(text, n));
   }
 

@@ -168,9 +168,9 @@ std::unique_ptr<Source> ArraySource(const uint8_t* data, int64_t count,
 // outlive it. InvalidArgument if they are not 8-bit HWC images.
 absl::StatusOr<std::unique_ptr<Source>> MemorySource(const Corpus& corpus);
 
-// The number in a `.cls` member, of which at most kLabelBytes are read; -1 if
-// it is none.
-inline constexpr size_t kLabelBytes = 20;
+// The number in a `.cls` member; -1 if it is none. A member of more bytes is
+// none: its first ones may be another number.
+inline constexpr int64_t kLabelBytes = 20;
 int64_t ParseLabel(absl::string_view text);
 
 // Items in tar files, as written by tar or WebDataset. Reads the headers of

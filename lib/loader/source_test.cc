@@ -144,17 +144,19 @@ TEST(FileSourceTest, SaysWhatIsWrongWithAFile) {
 
 TEST(ShardSourceTest, FindsImagesByWebDatasetNames) {
   const std::string folder = NewTestFolder();
-  const std::string a =
-      WriteTestFile(folder, "a.tar",
-                    tar::Builder()
-                        .Folder("d")
-                        .File("d.x/0001.cls", "7")
-                        .File("d.x/0001.jpg", std::string(5000, 'j'))
-                        .File("d.x/0001.seg.png", "second image of the sample")
-                        .File("d.x/0002.npy", "n")
-                        .File("d.x/0002.cls", "12\n")
-                        .File("d.x/0003.cls", "13")
-                        .Finish());
+  const std::string a = WriteTestFile(
+      folder, "a.tar",
+      tar::Builder()
+          .Folder("d")
+          .File("d.x/0001.cls", "7")
+          .File("d.x/0001.jpg", std::string(5000, 'j'))
+          .File("d.x/0001.seg.png", "second image of the sample")
+          .File("d.x/0002.npy", "n")
+          .File("d.x/0002.cls", "12\n")
+          .File("d.x/0003.cls", "13")
+          .File("d.x/0004.npy", "m")
+          .File("d.x/0004.cls", absl::StrCat("1", std::string(19, ' '), "2"))
+          .Finish());
   const std::string b =
       WriteTestFile(folder, "b.tar",
                     tar::Builder()
@@ -164,11 +166,12 @@ TEST(ShardSourceTest, FindsImagesByWebDatasetNames) {
   const auto source = ShardSource({a, b});
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(Contents(**source),
-              ElementsAre(std::string(5000, 'j'), "n", "long name"));
+              ElementsAre(std::string(5000, 'j'), "n", "m", "long name"));
   EXPECT_EQ((*source)->name(0), a + ":d.x/0001.jpg");
   EXPECT_EQ((*source)->label(0), 7);
   EXPECT_EQ((*source)->label(1), 12);
-  EXPECT_EQ((*source)->label(2), -1);
+  EXPECT_EQ((*source)->label(2), -1) << "its first bytes are another number";
+  EXPECT_EQ((*source)->label(3), -1);
 }
 
 TEST(FolderSourceTest, OnlyPlainFilesAreItems) {

@@ -209,6 +209,10 @@ absl::string_view StrongEtag(absl::string_view header) {
   return is_one ? etag : "";
 }
 
+std::string ChecksumOfCrc32c(uint32_t crc32c) {
+  return absl::StrFormat("crc32c:%08x", crc32c);
+}
+
 std::string Base64OfCrc32c(uint32_t crc32c) {
   const char bytes[] = {
       static_cast<char>(crc32c >> 24), static_cast<char>(crc32c >> 16),

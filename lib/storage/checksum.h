@@ -32,6 +32,9 @@ bool IsCheapChecksum(absl::string_view checksum, size_t bytes);
 std::string ChecksumOfBase64(absl::string_view kind, absl::string_view base64,
                              size_t bytes);
 
+// "crc32c:HEX".
+std::string ChecksumOfCrc32c(uint32_t crc32c);
+
 // As the headers of S3 and GCS have it.
 std::string Base64OfCrc32c(uint32_t crc32c);
 

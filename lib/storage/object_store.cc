@@ -13,7 +13,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
@@ -206,8 +205,8 @@ absl::Status CheckSum(const ReadRequest& request, const std::string& path) {
     return absl::UnimplementedError(absl::StrCat(
         path, ": a file is not checked against ", request.checksum));
   }
-  const std::string sum = absl::StrFormat(
-      "crc32c:%08x", Crc32c({request.out, static_cast<size_t>(request.bytes)}));
+  const std::string sum = ChecksumOfCrc32c(
+      Crc32c({request.out, static_cast<size_t>(request.bytes)}));
   if (sum == request.checksum) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat(path, ": has ", sum, ", not ", request.checksum));

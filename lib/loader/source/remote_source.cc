@@ -11,7 +11,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -311,11 +310,9 @@ class ShardLister {
         label.name = shard.name;
         label.version = shard.version;
         label.offset = member.offset;
-        label.bytes = std::min<int64_t>(kLabelBytes, member.bytes);
+        label.bytes = member.bytes <= kLabelBytes ? member.bytes : 0;
         label.checksum =
-            member.crc32c.has_value() && label.bytes == member.bytes
-                ? absl::StrFormat("crc32c:%08x", *member.crc32c)
-                : "";
+            member.crc32c.has_value() ? ChecksumOfCrc32c(*member.crc32c) : "";
         if (key == last_key) label_of_.back() = label;
         label_key = std::move(key);
         continue;

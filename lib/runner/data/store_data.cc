@@ -21,6 +21,7 @@
 #include "lib/loader/source/remote_source.h"
 #include "lib/runner/data/cache_folder.h"
 #include "lib/storage/cache/cached_store.h"
+#include "lib/storage/checksum.h"
 #include "lib/storage/open_store.h"
 #include "lib/storage/shards.h"
 
@@ -86,6 +87,9 @@ class StoreData final : public RemoteData {
     request.offset = item.part->offset;
     request.bytes = item.bytes;
     if (item.part->member.empty()) request.object_bytes = item.bytes;
+    request.checksum = item.part->crc32c.has_value()
+                           ? ChecksumOfCrc32c(*item.part->crc32c)
+                           : item.part->checksum;
     request.out = bytes.data();
     RETURN_IF_ERROR(store_.store->Read(request));
     return bytes;

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
@@ -113,6 +114,21 @@ TEST_F(StoreDataTest, SamplesOfShardsWithAndWithoutIndex) {
   Write("far/shard-000000.tar.index", "feedrate-shard-index 1\t9\t0\n");
   EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
               HasSubstr("shard-000000.tar.index: the index is damaged"));
+}
+
+TEST_F(StoreDataTest, SamplesHaveTheSumsOfTheIndex) {
+  Write("from/0.jpg", "image 0");
+  auto store = *OpenFileStore(JoinPath(folder_, "from"));
+  ASSERT_TRUE(MakeShards(*store->List(), JoinPath(folder_, "far"), 4096,
+                         store.get(), nullptr)
+                  .ok());
+  const std::string shard = JoinPath(folder_, "far/shard-000000.tar");
+  Write("far/shard-000000.tar",
+        absl::StrReplaceAll(*ReadFile(shard), {{"image 0", "image 1"}}));
+  const auto data = Open();
+  const auto set = data->Objects(endings_, 0);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_TRUE(absl::IsDataLoss(data->Read(set->files[0]).status()));
 }
 
 TEST_F(StoreDataTest, BringsFilesHomeForOthers) {

@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
@@ -250,7 +249,7 @@ class GcsDialect : public BucketDialect, public UploadDialect {
       return absl::DataLossError("the server ended the upload too early");
     }
     ASSIGN_OR_RETURN(const ObjectInfo info, ParseGcsObject(body));
-    const std::string sum = absl::StrFormat("crc32c:%08x", part->whole_crc32c);
+    const std::string sum = ChecksumOfCrc32c(part->whole_crc32c);
     if (info.bytes == part->offset + bytes &&
         (info.checksum == sum || !absl::StartsWith(info.checksum, "crc32c:"))) {
       return absl::OkStatus();
