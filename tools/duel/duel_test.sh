@@ -196,6 +196,13 @@ google() {
 exits 1 --a="printf 'name,n,time_s\nsort,1,1\nsort,2,2\n'" --b=true --pairs=1
 grep -q 'duel: --a: the results that it prints: output: line 3: is line 2 with another n.*--time=wall' \
   "$tmp/err" || fail "a table that cannot be read: $(cat "$tmp/err")"
+# What one side leaves out would not be compared.
+row() {
+  echo "echo '{\"schema\":1,\"record\":\"row\",\"job_id\":\"j\",\"status\":\"ok\",\"throughput\":$1}'"
+}
+exits 1 --a="$(row 5)" --b="$(row '\"fast\"')" --pairs=2
+grep -q 'duel: --b: the results that it prints: line 1: ' "$tmp/err" ||
+  fail "a broken row of one side: $(cat "$tmp/err")"
 for timing in auto rows; do
   exits 0 --a="$(google 100)" --b="$(google 130)" --time=$timing
   grep -q 'google_benchmark BM_a *slower *+30.00%' "$tmp/err" ||

@@ -275,13 +275,14 @@ class Bisector {
           absl::StrCat("the command ", run.Status(), ": ", run.Reason());
       return 0;
     }
-    int broken = 0;
     std::vector<Row> rows;
     if (spec.capture_output) {
-      absl::StatusOr<std::vector<Row>> read = RowsIn(run.output, &broken);
-      if (!read.ok()) {
-        commit.problem = absl::StrCat("the results that the command prints: ",
-                                      read.status().message());
+      std::string refused;
+      absl::StatusOr<std::vector<Row>> read = RowsIn(run.output, &refused);
+      if (!read.ok() || !refused.empty()) {
+        commit.problem =
+            absl::StrCat("the results that the command prints: ",
+                         read.ok() ? refused : read.status().message());
         return 0;
       }
       rows = *std::move(read);

@@ -480,23 +480,21 @@ class Dueller {
 
   absl::Status ReadRows(const DuelRound& round, bool side_b) {
     rows_.clear();
-    int broken = 0;
     if (prints_rows_ || result_.runs == 1) {
-      absl::StatusOr<std::vector<Row>> rows = RowsIn(last_run_.output, &broken);
+      std::string refused;
+      absl::StatusOr<std::vector<Row>> rows =
+          RowsIn(last_run_.output, &refused);
       // A side that failed has a better reason.
-      if (!rows.ok() && last_run_.ok()) {
+      // What one side leaves out would not be compared.
+      if (!(rows.ok() && refused.empty()) && last_run_.ok()) {
         return absl::InvalidArgumentError(absl::StrCat(
-            side_b ? "--b" : "--a",
-            ": the results that it prints: ", rows.status().message(),
+            side_b ? "--b" : "--a", ": the results that it prints: ",
+            rows.ok() ? refused : rows.status().message(),
             "; if these are no results, time the command with --time=wall"));
       }
       if (rows.ok()) rows_ = *std::move(rows);
       // Other harnesses do not take --jobs=FILE.
       reruns_all_ |= !rows_.empty() && IsImported(rows_[0]);
-    }
-    if (broken > 0 && options_.warn) {
-      options_.warn(absl::StrCat(side_b ? "B" : "A", " printed ", broken,
-                                 broken == 1 ? " broken row" : " broken rows"));
     }
     if (!prints_rows_ && rows_.empty() && last_run_.Status() != "timeout" &&
         (last_run_.ok() || options_.ignore_failure)) {

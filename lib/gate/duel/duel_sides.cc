@@ -103,7 +103,7 @@ Row IdentityRow(const std::string& name) {
 }  // namespace
 
 absl::StatusOr<std::vector<Row>> RowsIn(const std::string& output,
-                                        int* broken) {
+                                        std::string* refused) {
   std::vector<Row> rows;
   if (!DetectHarness(output).empty()) {
     // The duel itself knows which machine this is.
@@ -116,21 +116,25 @@ absl::StatusOr<std::vector<Row>> RowsIn(const std::string& output,
     return rows;
   }
   JsonReader reader;
+  int64_t number = 0;
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    ++number;
     if (!absl::StartsWith(line, "{") ||
         !absl::StrContains(line, "\"record\"")) {
       continue;
     }
     const absl::StatusOr<std::string> record = reader.Open(line);
-    Row row;
-    if (!record.ok()) {
-      ++*broken;
-    } else if (*record == "row") {
-      if (reader.Read(&row).ok() && !row.job_id().empty()) {
-        rows.push_back(std::move(row));
-      } else {
-        ++*broken;
+    absl::Status status = record.status();
+    if (record.ok() && *record == "row") {
+      Row row;
+      status = reader.Read(&row);
+      if (status.ok() && row.job_id().empty()) {
+        status = absl::InvalidArgumentError("field \"job_id\" is missing");
       }
+      if (status.ok()) rows.push_back(std::move(row));
+    }
+    if (!status.ok() && refused->empty()) {
+      *refused = absl::StrCat("line ", number, ": ", status.message());
     }
   }
   return rows;

@@ -47,9 +47,11 @@ absl::StatusOr<std::pair<std::string, std::vector<std::string>>> ParseParameter(
 
 // The rows in a command's output, which may also be results of another harness.
 // InvalidArgument if those cannot be read. Ignores lines that are not records,
-// because a plain command may print anything. `broken` counts lines that look
-// like records but are not.
-absl::StatusOr<std::vector<Row>> RowsIn(const std::string& output, int* broken);
+// because a plain command may print anything. `refused` says what is wrong with
+// the first line that looks like a record and is none; it stays empty if there
+// is no such line.
+absl::StatusOr<std::vector<Row>> RowsIn(const std::string& output,
+                                        std::string* refused);
 
 // `command` restricted to the jobs in `jobs_file`: replaces `{jobs}` by
 // `--jobs=FILE`, or appends that if there is no `{jobs}`. Without a file,

@@ -12,32 +12,39 @@ namespace feedrate {
 namespace {
 
 TEST(RowsInTest, ResultsOfAnotherHarnessAreRows) {
-  int broken = 0;
+  std::string refused;
   const std::string start =
       R"({"context": {"executable": "x", "num_cpus": 2}, "benchmarks": [)";
   const std::vector<Row> rows = *RowsIn(
       start + R"({"name": "BM_a", "real_time": 3, "time_unit": "ms"}]})",
-      &broken);
+      &refused);
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0].transform(), "BM_a");
   EXPECT_EQ(rows[0].samples_s(0), 0.003);
   // The duel knows the machine better than the file.
   EXPECT_EQ(rows[0].machine_profile(), "");
-  EXPECT_EQ(broken, 0);
-  EXPECT_EQ(RowsIn(start, &broken).status().code(),
+  EXPECT_EQ(refused, "");
+  EXPECT_EQ(RowsIn(start, &refused).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 TEST(DuelSideTest, FindsRowsAmongOtherThings) {
-  int broken = 0;
-  const std::vector<Row> rows = *RowsIn(
-      "hello\n{\"schema\":1,\"record\":\"env\"}\n"
-      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"x\",\"status\":\"ok\"}\n"
-      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"y\",\"sta",
-      &broken);
+  const std::string start = R"({"schema":1,"record":"row",)";
+  const std::string good = "hello\n{\"schema\":1,\"record\":\"env\"}\n" +
+                           start + "\"job_id\":\"x\",\"status\":\"ok\"}\n";
+  std::string refused;
+  std::vector<Row> rows = *RowsIn(good + "{\"level\": 3, torn\n", &refused);
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0].job_id(), "x");
-  EXPECT_EQ(broken, 1);
+  EXPECT_EQ(refused, "");
+  for (const char* rest : {R"("job_id":"y","sta)", R"("status":"ok"})",
+                           R"("job_id":"y","throughput":"fast"})",
+                           R"("job_id":"y","throughput":1,"throughput":2})"}) {
+    refused.clear();
+    rows = *RowsIn(good + start + rest, &refused);
+    EXPECT_EQ(rows.size(), 1);
+    EXPECT_EQ(refused.substr(0, 8), "line 4: ") << rest;
+  }
 }
 
 TEST(DuelSideTest, JobsGoBehindOrWhereTheyAreWanted) {
