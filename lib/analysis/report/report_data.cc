@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -243,57 +244,134 @@ TableKey TableKeyOf(const ReportCell& cell) {
                   cell.labels.count("exploratory") > 0);
 }
 
-std::vector<std::string> AxesOf(const ReportCell& cell) {
-  std::set<std::string> settings;
-  for (const auto& setting : cell.example.settings()) {
-    settings.insert(setting.first);
+// The axes that the cell sets, and their values.
+std::vector<std::pair<std::string, std::string>> AxesOf(
+    const ReportCell& cell) {
+  std::vector<std::pair<std::string, std::string>> axes;
+  for (const char* const axis : {"num_items", "batch_size", "workers"}) {
+    axes.emplace_back(axis, Setting::AxisValue(cell, axis));
   }
-  std::vector<std::string> axes = {"num_items", "batch_size", "workers"};
-  axes.insert(axes.end(), settings.begin(), settings.end());
+  const auto& settings = cell.example.settings();
+  const std::map<std::string, std::string> sorted(settings.begin(),
+                                                  settings.end());
+  axes.insert(axes.end(), sorted.begin(), sorted.end());
   return axes;
 }
 
+// Each cell sets few of the axes, and there may be thousands of them.
 std::vector<std::string> SweptAxes(
     const std::vector<const ReportCell*>& cells) {
-  std::set<std::string> axes;
+  struct Axis {
+    std::string first;
+    size_t cells = 0;
+    bool differs = false;
+  };
+  std::map<std::string, Axis> axes;
   std::vector<std::string> order;
   for (const ReportCell* cell : cells) {
-    for (const std::string& axis : AxesOf(*cell)) {
-      if (axes.insert(axis).second) order.push_back(axis);
+    for (const auto& [name, value] : AxesOf(*cell)) {
+      Axis& axis = axes[name];
+      if (++axis.cells == 1) {
+        order.push_back(name);
+        axis.first = value;
+      }
+      axis.differs |= value != axis.first;
     }
   }
   std::vector<std::string> swept;
-  for (const std::string& axis : order) {
-    std::set<std::string> values;
-    for (const ReportCell* cell : cells) {
-      values.insert(Setting::AxisValue(*cell, axis));
-    }
-    if (values.size() > 1) swept.push_back(axis);
+  for (const std::string& name : order) {
+    const Axis& axis = axes[name];
+    const bool some_unset = axis.cells < cells.size() && !axis.first.empty();
+    if (axis.differs || some_unset) swept.push_back(name);
   }
   return swept;
 }
 
+// With more axes than this, a point names those alone that it sets.
+constexpr size_t kMostNamed = 20;
+
+// The axes' numbers, by name.
+using AxisNumbers = std::map<std::string, size_t>;
+
 std::string PointOf(const ReportCell& cell,
-                    const std::vector<std::string>& swept) {
+                    const std::vector<std::string>& swept,
+                    const AxisNumbers& numbers) {
+  if (swept.empty()) return "";
   std::vector<std::string> parts;
-  for (const std::string& axis : swept) {
-    parts.push_back(absl::StrCat(axis, "=", Setting::AxisValue(cell, axis)));
+  const auto add = [&parts](const std::string& axis, const std::string& value) {
+    parts.push_back(absl::StrCat(axis, "=", value));
+  };
+  if (swept.size() <= kMostNamed) {
+    for (const std::string& axis : swept) {
+      add(axis, Setting::AxisValue(cell, axis));
+    }
+  } else {
+    for (const auto& [axis, value] : AxesOf(cell)) {
+      if (numbers.count(axis) > 0) add(axis, value);
+    }
   }
-  return absl::StrJoin(parts, ", ");
+  return parts.empty() ? "no setting" : absl::StrJoin(parts, ", ");
 }
 
-// Sorts numbers by size, so that workers=10 comes after workers=2.
-std::vector<std::pair<double, std::string>> PointOrder(
-    const ReportCell& cell, const std::vector<std::string>& swept) {
-  std::vector<std::pair<double, std::string>> order;
-  for (const std::string& axis : swept) {
-    const std::string text = Setting::AxisValue(cell, axis);
+// The place of a cell in a table: its transform, then numbers by size, so that
+// workers=10 comes after workers=2. What is not set comes behind numbers.
+struct PointOrder {
+  struct Value {
+    size_t axis = 0;
     double number = 0;
-    const bool is_number =
-        absl::SimpleAtod(text, &number) && std::isfinite(number);
-    order.emplace_back(is_number ? number : 1e300, is_number ? "" : text);
+    std::string text;
+  };
+
+  PointOrder(const ReportCell* of, const AxisNumbers& numbers) : cell(of) {
+    for (const auto& [name, value] : AxesOf(*of)) {
+      const auto axis = numbers.find(name);
+      if (axis == numbers.end() || value.empty()) continue;
+      double number = 0;
+      const bool is_number =
+          absl::SimpleAtod(value, &number) && std::isfinite(number);
+      values.push_back({axis->second, is_number ? number : kNoNumber,
+                        is_number ? "" : value});
+    }
+    absl::c_sort(
+        values, [](const Value& a, const Value& b) { return a.axis < b.axis; });
   }
-  return order;
+
+  bool operator<(const PointOrder& other) const {
+    const int transforms =
+        cell->example.transform().compare(other.cell->example.transform());
+    if (transforms != 0) return transforms < 0;
+    const auto before = [](const Value& a, const Value& b) {
+      return std::tie(a.number, a.text) < std::tie(b.number, b.text);
+    };
+    const Value unset = {0, kNoNumber, ""};
+    auto a = values.begin();
+    auto b = other.values.begin();
+    while (a != values.end() || b != other.values.end()) {
+      const bool has_a =
+          a != values.end() && (b == other.values.end() || a->axis <= b->axis);
+      const bool has_b =
+          b != other.values.end() && (a == values.end() || b->axis <= a->axis);
+      const Value& mine = has_a ? *a : unset;
+      const Value& theirs = has_b ? *b : unset;
+      if (before(mine, theirs)) return true;
+      if (before(theirs, mine)) return false;
+      a += has_a;
+      b += has_b;
+    }
+    return false;
+  }
+
+  static constexpr double kNoNumber = 1e300;
+  const ReportCell* cell;
+  std::vector<Value> values;
+};
+
+void SortByPoint(const AxisNumbers& numbers,
+                 std::vector<const ReportCell*>* cells) {
+  std::vector<PointOrder> order;
+  for (const ReportCell* const cell : *cells) order.emplace_back(cell, numbers);
+  absl::c_stable_sort(order);
+  for (size_t i = 0; i < order.size(); ++i) (*cells)[i] = order[i].cell;
 }
 
 }  // namespace
@@ -381,13 +459,11 @@ Setting MakeSetting(std::vector<const ReportCell*> cells,
                     const std::set<std::string>& all_libraries) {
   Setting setting;
   setting.swept = SweptAxes(cells);
-  std::stable_sort(cells.begin(), cells.end(),
-                   [&](const auto* a, const auto* b) {
-                     return std::make_pair(a->example.transform(),
-                                           PointOrder(*a, setting.swept)) <
-                            std::make_pair(b->example.transform(),
-                                           PointOrder(*b, setting.swept));
-                   });
+  AxisNumbers numbers;
+  for (const std::string& axis : setting.swept) {
+    numbers.emplace(axis, numbers.size());
+  }
+  SortByPoint(numbers, &cells);
   std::map<std::string, std::set<std::string>> versions;
   std::set<std::string> labels;
   for (const ReportCell* cell : cells) {
@@ -410,7 +486,7 @@ Setting MakeSetting(std::vector<const ReportCell*> cells,
   }
   for (const ReportCell* cell : cells) {
     const Setting::Line line{cell->example.transform(),
-                             PointOf(*cell, setting.swept)};
+                             PointOf(*cell, setting.swept, numbers)};
     if (setting.lines.empty() || !(setting.lines.back() == line)) {
       setting.lines.push_back(line);
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/testing/rows.h"
@@ -297,6 +298,44 @@ TEST(SettingsOfTest, SweepsAreInTheOrderOfNumbers) {
   }
   EXPECT_THAT(names, ElementsAre("Blur, workers=0", "Blur, workers=2",
                                  "Blur, workers=10"));
+}
+
+// Each line named all axes, and the page had the square of its rows.
+TEST(SettingsOfTest, ThousandsOfSettingsAreNamedWhereTheyAreSet) {
+  std::vector<Row> rows;
+  for (int i = 0; i < 3000; ++i) {
+    rows.push_back(MakeRow("a", "Blur", 1));
+    rows.back().set_job_id(absl::StrCat(i));
+    if (i == 0) continue;
+    (*rows.back().mutable_settings())[absl::StrCat("s", i)] = "1";
+  }
+  const std::vector<ReportCell> cells = CellsOf(rows);
+  ASSERT_EQ(cells.size(), 3000u);
+  const std::vector<Setting> settings = SettingsOf(cells);
+  ASSERT_EQ(settings.size(), 1u);
+  EXPECT_EQ(settings[0].swept.size(), 2999u);
+  ASSERT_EQ(settings[0].lines.size(), 3000u);
+  std::set<std::string> points;
+  for (const Setting::Line& line : settings[0].lines) points.insert(line.point);
+  EXPECT_EQ(points.count("no setting"), 1u);
+  EXPECT_EQ(points.count("s7=1"), 1u);
+  EXPECT_EQ(points.size(), 3000u);
+}
+
+TEST(SettingsOfTest, WhatIsNotSetComesBehindNumbers) {
+  std::vector<Row> rows(4, MakeRow("a", "Blur", 1));
+  const std::vector<std::string> values = {"", "fast", "10", "9"};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].set_job_id(absl::StrCat(i));
+    if (!values[i].empty()) (*rows[i].mutable_settings())["mode"] = values[i];
+  }
+  const std::vector<ReportCell> cells = CellsOf(rows);
+  const std::vector<Setting> settings = SettingsOf(cells);
+  std::vector<std::string> points;
+  for (const Setting::Line& line : settings[0].lines) {
+    points.push_back(line.point);
+  }
+  EXPECT_THAT(points, ElementsAre("mode=9", "mode=10", "mode=", "mode=fast"));
 }
 
 TEST(SettingsOfTest, MachinesAreTablesOfTheirOwn) {

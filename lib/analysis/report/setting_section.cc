@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -91,53 +92,69 @@ std::string RemarksOf(const Setting& setting) {
   return absl::StrJoin(remarks, "; ");
 }
 
-// Whether the cell has the first value on all axes except the one drawn.
-bool IsAtFirst(const ReportCell& cell, const Setting& setting,
-               const std::string& axis,
-               const std::map<std::string, std::string>& first) {
-  return std::all_of(setting.swept.begin(), setting.swept.end(),
-                     [&](const std::string& other) {
-                       return other == axis ||
-                              Setting::AxisValue(cell, other) ==
-                                  first.at(other);
-                     });
+// Line and column of a cell.
+using Place = std::pair<size_t, size_t>;
+
+// The cells that have the first cell's values on all axes but one, by that
+// axis, and under "" those that have them on all. Each cell sets few of the
+// axes, and there may be thousands of them.
+std::map<std::string, std::vector<Place>> NearFirst(const Setting& setting) {
+  const ReportCell& first = *setting.cells.begin()->second;
+  const std::set<std::string> swept(setting.swept.begin(), setting.swept.end());
+  std::map<std::string, std::vector<Place>> near;
+  for (const auto& [place, cell] : setting.cells) {
+    std::set<std::string> differ = {""};
+    const auto compare = [&, cell = cell](const std::string& axis) {
+      if (swept.count(axis) > 0 &&
+          Setting::AxisValue(*cell, axis) != Setting::AxisValue(first, axis)) {
+        differ.insert(axis);
+      }
+      return differ.size() <= 2;
+    };
+    const auto compare_name = [&](const auto& setting) {
+      return compare(setting.first);
+    };
+    if (compare("num_items") && compare("batch_size") && compare("workers") &&
+        absl::c_all_of(cell->example.settings(), compare_name) &&
+        absl::c_all_of(first.example.settings(), compare_name)) {
+      near[*differ.rbegin()].push_back(place);
+    }
+  }
+  return near;
 }
 
+// The curves of `places` by library.
 LineChart CurvesOf(const Setting& setting, const std::string& transform,
-                   const std::string& axis,
-                   const std::map<std::string, std::string>& first) {
+                   const std::string& axis, const std::vector<Place>& places) {
   LineChart chart;
   chart.x_title = axis;
   chart.y_title = PerSecond(setting);
   chart.colors = setting.colors;
-  for (size_t i = 0; i < setting.libraries.size(); ++i) {
-    LineSeries series;
+  std::vector<std::set<std::string>> remarks(setting.libraries.size());
+  chart.series.resize(setting.libraries.size());
+  for (const auto& [line, column] : places) {
+    const ReportCell* const cell = setting.Find(line, column);
+    double x = 0;
+    if (!cell->summary.has_value() ||
+        setting.lines[line].transform != transform ||
+        !absl::SimpleAtod(Setting::AxisValue(*cell, axis), &x) ||
+        !std::isfinite(x)) {
+      continue;
+    }
+    const std::string one = cell->Remarks();
+    if (!one.empty()) remarks[column].insert(one);
+    chart.series[column].points.push_back(
+        {x, cell->Throughput(),
+         absl::StrCat(cell->Story(), "\n", axis, " ", ShortNumberText(x))});
+  }
+  for (size_t i = 0; i < chart.series.size(); ++i) {
+    LineSeries& series = chart.series[i];
+    absl::c_sort(series.points,
+                 [](const auto& a, const auto& b) { return a.x < b.x; });
     series.name = setting.libraries[i];
-    std::set<std::string> remarks;
-    for (size_t line = 0; line < setting.lines.size(); ++line) {
-      const ReportCell* cell = setting.Find(line, i);
-      if (cell == nullptr || !cell->summary.has_value() ||
-          setting.lines[line].transform != transform ||
-          !IsAtFirst(*cell, setting, axis, first)) {
-        continue;
-      }
-      double x = 0;
-      if (!absl::SimpleAtod(Setting::AxisValue(*cell, axis), &x) ||
-          !std::isfinite(x)) {
-        continue;
-      }
-      const std::string one = cell->Remarks();
-      if (!one.empty()) remarks.insert(one);
-      series.points.push_back(
-          {x, cell->Throughput(),
-           absl::StrCat(cell->Story(), "\n", axis, " ", ShortNumberText(x))});
+    if (!remarks[i].empty()) {
+      absl::StrAppend(&series.name, " (", absl::StrJoin(remarks[i], "; "), ")");
     }
-    std::sort(series.points.begin(), series.points.end(),
-              [](const auto& a, const auto& b) { return a.x < b.x; });
-    if (!remarks.empty()) {
-      absl::StrAppend(&series.name, " (", absl::StrJoin(remarks, "; "), ")");
-    }
-    chart.series.push_back(std::move(series));
   }
   return chart;
 }
@@ -297,10 +314,16 @@ std::vector<Figure> ScalingOf(const Setting& setting) {
       transforms.push_back(line.transform);
     }
   }
+  const std::map<std::string, std::vector<Place>> near = NearFirst(setting);
   for (const std::string& axis : setting.swept) {
+    const auto others = near.find(axis);
+    if (others == near.end()) continue;
+    std::vector<Place> places = near.at("");
+    places.insert(places.end(), others->second.begin(), others->second.end());
     for (const std::string& transform : transforms) {
-      LineChart chart = CurvesOf(setting, transform, axis, first);
-      if (!HasCurve(chart) || figures.size() == kMaxPanels) continue;
+      if (figures.size() == kMaxPanels) return figures;
+      LineChart chart = CurvesOf(setting, transform, axis, places);
+      if (!HasCurve(chart)) continue;
       const std::string fixed = FixedText(setting, axis, first);
       chart.title = absl::StrCat(transform, transform.empty() ? "" : ", ",
                                  setting.title, " by ", axis, fixed);
