@@ -264,8 +264,9 @@ absl::StatusOr<std::unique_ptr<RankLeader>> RankLeader::Gather(
   auto leader = std::make_unique<RankLeader>();
   const size_t wanted = step.world_size - 1;
   while (leader->followers_.size() < wanted) {
-    if (!Readable(door.get(),
-                  std::max(absl::ZeroDuration(), patience - watch.Elapsed()))) {
+    const absl::Duration left = patience - watch.Elapsed();
+    // Strangers at the door do not make it wait for longer.
+    if (left < absl::ZeroDuration() || !Readable(door.get(), left)) {
       return absl::DeadlineExceededError(absl::StrCat(
           leader->followers_.size(), " of ", wanted,
           " other ranks came within ", absl::FormatDuration(patience),

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -264,6 +265,33 @@ TEST_F(RankLinkTest, StrangersAreNotCounted) {
     EXPECT_TRUE((*leader)->Order({"feedrate", {}}).ok());
   }
   ranks.join();
+}
+
+// One who comes again and again.
+TEST_F(RankLinkTest, StrangersDoNotMakeItWaitForEver) {
+  constexpr int kMostVisits = 100000;
+  std::atomic<bool> is_over{false};
+  int visits = 0;
+  std::thread stranger([this, &is_over, &visits] {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(step_.port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (; !is_over && visits < kMostVisits; ++visits) {
+      const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
+      if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address),
+                  sizeof(address)) == 0) {
+        send(fd.get(), "no\n", 3, MSG_NOSIGNAL);
+      } else {
+        absl::SleepFor(absl::Milliseconds(1));
+      }
+    }
+  });
+  const auto leader = RankLeader::Gather(step_, absl::Milliseconds(300));
+  is_over = true;
+  stranger.join();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(leader.status())) << leader.status();
+  EXPECT_LT(visits, kMostVisits) << "it waited until nobody came";
 }
 
 TEST_F(RankLinkTest, TheSecretIsForThisUserAndTheStartAlone) {
