@@ -166,6 +166,14 @@ LINES = [
         "textContent",
     ),
     (
+        # A text of a file in arithmetic, which runs commands that it finds.
+        r"(\w+)=\"\$\(cat [^\n]*\n(?:(?!\1\" =~)[\s\S])*?"
+        r"(?:\$\(\(|\(\()[^)\n]*\b\1\b",
+        ".sh",
+        [],
+        'a pattern of digits first: [[ "$x" =~ ^[0-9]{1,12}$ ]]',
+    ),
+    (
         r"^\s*eval\b|\b(ba)?sh -c \"[^\"]*\$|\|\s*(ba)?sh\b",
         ".sh",
         [],

@@ -509,11 +509,13 @@ absl::Status ResolveData(const ResolveContext& context, Data* data) {
     if (!id.ok()) return check.Error("data.dataset", id.status().message());
     data->set_id(*id);
   }
-  if (data->id().empty() || absl::StrContains(data->id(), '/')) {
+  // It becomes the name of a folder.
+  if (data->id().empty() || data->id() == "." || data->id() == ".." ||
+      absl::StrContains(data->id(), '/')) {
     return check.Error("data.id",
                        absl::StrCat("\"", data->id(),
                                     "\" is not possible; use a short name "
-                                    "without slashes"));
+                                    "that is no path"));
   }
   if (data->has_archive_bytes()) {
     RETURN_IF_ERROR(check.AtLeast(

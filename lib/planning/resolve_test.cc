@@ -235,9 +235,12 @@ TEST(ResolveTest, DataErrors) {
                            " is not possible; use a share above 0 and at most "
                            "1"));
   }
-  EXPECT_EQ(MicroError("data { id: \"a/b\" }"),
-            "f:2:8: data.id: \"a/b\" is not possible; use a short name without "
-            "slashes");
+  for (const char* id : {"a/b", ".", ".."}) {
+    EXPECT_EQ(MicroError(absl::StrCat("data { id: \"", id, "\" }")),
+              absl::StrCat("f:2:8: data.id: \"", id,
+                           "\" is not possible; use a short name that is no "
+                           "path"));
+  }
   EXPECT_EQ(MicroError("data { archive_bytes: 0 }"),
             "f:2:8: data.archive_bytes: 0 is not possible; use at least 1");
   EXPECT_EQ(MicroError("data { dataset: \"/\" }"),

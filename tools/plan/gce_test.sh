@@ -177,6 +177,45 @@ test_one_machine() {
   expect_no_mistakes
 }
 
+# Nothing in the bucket becomes a command, not even within arithmetic.
+test_hostile_bucket() {
+  new_cloud "hostile"
+  local bucket="$TEST_TMPDIR/hostile bucket" task=w01-cpu-00001
+  campaign="$TEST_TMPDIR/hostile_campaign"
+  mkdir -p "$bucket/imagenet"
+  cp "$TEST_TMPDIR/val.tar" "$bucket/imagenet/val.tar"
+  emit "$campaign" "file://$bucket"
+  mkdir -p "$(dirname "$(object $task BUNDLE_URI)")" \
+    "$(dirname "$(object $task JOBS_URI)")"
+  cp "$bundle" "$(object $task BUNDLE_URI)"
+  cp "$campaign/tasks/$task.jsonl" "$(object $task JOBS_URI)"
+  mkdir -p "$GCLOUD_STATE/machines/$(setting $task INSTANCE)"
+  local text machine_s
+  machine_s="$(object $task MACHINE_S_URI)"
+  echo "HOME[\$(touch '$TEST_TMPDIR/taken_over')0]" >"$machine_s"
+  WAIT_S=0.01 boot $task "$TEST_TMPDIR/hostile_disk" ||
+    fail "bootstrap: $(tail -n 5 "$TEST_TMPDIR/boot.log")"
+  [[ ! -e "$TEST_TMPDIR/taken_over" ]] || fail "the bucket ran a command"
+  [[ "$(cat "$machine_s")" =~ ^[0-9]+$ ]] ||
+    fail "no seconds: $(cat "$machine_s")"
+  # An eight behind a nought is no octal number.
+  for text in 08 "1 || 1" -1 1e9 99999999999999999999; do
+    echo "$text" >"$machine_s"
+    rm -rf "$TEST_TMPDIR/hostile_disk" "$(object $task DONE_URI)"
+    WAIT_S=0.01 boot $task "$TEST_TMPDIR/hostile_disk" ||
+      fail "$text: $(tail -n 5 "$TEST_TMPDIR/boot.log")"
+    [[ "$(cat "$machine_s")" =~ ^[0-9]+$ ]] || fail "$text: $(cat "$machine_s")"
+  done
+  # Collecting takes it for no number of hours.
+  touch "$campaign/waves/"{1,2,3,4}.complete
+  rm "$campaign/waves/"*.tasks
+  echo "HOME[\$(touch '$TEST_TMPDIR/taken_over')0]" >"$machine_s"
+  "$campaign/collect.sh" >"$TEST_TMPDIR/collect" 2>&1
+  grep -q "$task: .*holds no number" "$TEST_TMPDIR/collect" ||
+    fail "collect: $(cat "$TEST_TMPDIR/collect")"
+  [[ ! -e "$TEST_TMPDIR/taken_over" ]] || fail "the bucket ran a command here"
+}
+
 # Broken archives: FAILED, with the step, and the machine kept when asked for.
 test_broken_archives() {
   new_cloud "broken"
@@ -394,10 +433,12 @@ test_shellcheck() {
 }
 
 test_one_machine
+test_hostile_bucket
 test_broken_archives
 test_full_disk
 test_campaign
 test_next_wave_waits
+test_environments_by_group
 test_machines
 test_mistakes
 test_shellcheck

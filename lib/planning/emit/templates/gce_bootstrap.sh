@@ -132,9 +132,11 @@ get_rows() {
 # Seconds of this machine so far, after those of earlier ones.
 sync_machine_s() {
   local before uptime
-  before="$(cat "$work/machine_s_before" 2>/dev/null || echo 0)"
+  before="$(cat "$work/machine_s_before" 2>/dev/null)"
+  # From the bucket, and arithmetic runs commands that it finds in a text.
+  [[ "$before" =~ ^[0-9]{1,12}$ ]] || before=0
   read -r uptime _ </proc/uptime
-  echo "$((before + ${uptime%.*}))" >"$work/machine_s"
+  echo "$((10#$before + ${uptime%.*}))" >"$work/machine_s"
   store "$work/machine_s" "$MACHINE_S_URI"
 }
 

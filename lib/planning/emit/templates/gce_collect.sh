@@ -64,6 +64,10 @@ cost() {
     is_there "$MACHINE_S_URI" || continue
     get "$MACHINE_S_URI" "usage/$task" || continue
     seconds="$(cat "usage/$task")"
+    if [[ ! "$seconds" =~ ^[0-9]{1,12}$ ]]; then
+      say "$task: $MACHINE_S_URI holds no number, so its hours are not counted"
+      continue
+    fi
     if [[ -z "$PRICE_PER_HOUR" ]]; then unpriced=$((unpriced + 1)); fi
     read -r hours sum < <(awk -v h="$hours" -v s="$sum" -v t="$seconds" \
       -v p="${PRICE_PER_HOUR:-0}" \
