@@ -20,6 +20,7 @@ action share it, and nothing from a pull request is pasted into a script.
 import argparse
 import json
 import pathlib
+import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -156,6 +157,15 @@ def step(name, run=None, **keys):
     return lines
 
 
+def quoted(text):
+    """A text of a flag as YAML has it: JSON, but for what YAML cannot print."""
+    return re.sub(
+        "[\x7f-\x9f\u2028\u2029\ufeff]",
+        lambda found: f"\\u{ord(found[0]):04x}",
+        json.dumps(text, ensure_ascii=False),
+    )
+
+
 def indent(lines, spaces):
     return [" " * spaces + line if line else line for line in lines]
 
@@ -246,7 +256,7 @@ def job(name, args, runner, condition, env, steps):
         "BUILD": args.build,
     }
     lines += [
-        f"    {key}: {json.dumps(value, ensure_ascii=False)}"
+        f"    {key}: {quoted(value)}"
         for key, value in {**common, **env}.items()
         if value or key == "SHA256"
     ]
@@ -297,7 +307,7 @@ def workflow(args):
     )
     if args.baselines:
         current = {"CURRENT": "${{ steps.measure.outputs.current }}"}
-        stored = {"BASELINES": f"head/{args.baselines}"}
+        stored = {"BASELINES": quoted(f"head/{args.baselines}")}
         lines += job(
             "baseline",
             args,

@@ -81,6 +81,22 @@ def check_ci():
         *least, *(f"--{name}=x" for name in most), "--eval=feedrate eval"
     )["jobs"]
     assert list(jobs) == ["duel", "baseline", "eval"], list(jobs)
+    # Any text of a flag stays one text.
+    for text in (
+        "a: b",
+        "- x # y",
+        "&a *b",
+        "a\nb: c",
+        "\x7f\u2028\ufeff\U0001f600",
+    ):
+        jobs = check_workflow(
+            *least, f"--baselines={text}", f"--build={text}", f"--eval={text}"
+        )["jobs"]
+        assert jobs["baseline"]["env"]["BASELINES"] == f"base/{text}", jobs
+        stored = [s["env"] for s in jobs["baseline"]["steps"] if "env" in s]
+        assert f"head/{text}" in [s.get("BASELINES") for s in stored], stored
+        assert jobs["duel"]["env"]["BUILD"] == text, jobs
+        assert jobs["eval"]["env"]["EVAL"] == text, jobs
     action = (ROOT / "action.yml").read_text()
     written = subprocess.run(
         [sys.executable, ROOT / "dev/ci_workflow.py", "--action"],
