@@ -1,6 +1,10 @@
 #include "lib/gate/baselines.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -12,10 +16,13 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
+#include "lib/base/unique_fd.h"
 #include "lib/machine/git_state.h"
 #include "lib/records/json.h"
 #include "simdjson.h"
@@ -340,8 +347,33 @@ absl::StatusOr<std::vector<Calibration>> BaselineStore::ReadCalibrations(
   return calibrations;
 }
 
+namespace {
+
+// Longer than anybody changes files. A lock can be held by all who may read the
+// folder.
+constexpr absl::Duration kLockLimit = absl::Seconds(60);
+
+// Others who change the files of the folder wait until this is closed. Where a
+// file system has no such locks, nobody waits.
+absl::StatusOr<UniqueFd> LockFolder(const std::string& folder) {
+  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Stopwatch watch;
+  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (watch.Elapsed() > kLockLimit) {
+      return absl::UnavailableError(absl::StrCat(
+          folder, ": another process has been changing it for ",
+          absl::FormatDuration(kLockLimit), "; try again when it has ended"));
+    }
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return fd;
+}
+
+}  // namespace
+
 absl::Status BaselineStore::AddCalibrations(
     const std::vector<Calibration>& calibrations) const {
+  ASSIGN_OR_RETURN(const UniqueFd lock, LockFolder(folder_));
   std::map<std::string, std::map<std::string, Calibration>> by_profile;
   for (const Calibration& one : calibrations) {
     auto& known = by_profile[one.machine_profile()];
@@ -451,6 +483,7 @@ absl::StatusOr<std::vector<BaselineUpdate>> UpdateBaselines(
     RETURN_IF_ERROR(CheckProfile(baseline.machine_profile));
   }
   RETURN_IF_ERROR(MakeFolder(folder));
+  ASSIGN_OR_RETURN(const UniqueFd lock, LockFolder(folder));
   std::vector<BaselineUpdate> updates;
   for (const NewBaseline& baseline : baselines) {
     const std::string name =
@@ -467,8 +500,12 @@ absl::StatusOr<std::vector<BaselineUpdate>> UpdateBaselines(
     if (IsFile(path)) {
       ASSIGN_OR_RETURN(const std::string old, ReadFile(path));
       RETURN_IF_ERROR(MakeFolder(JoinPath(folder, "history")));
-      update.set_replaced(absl::StrCat("history/", baseline.machine_profile,
-                                       ".", Stamped(baseline.kind, now)));
+      absl::Time stamp = now;
+      do {
+        update.set_replaced(absl::StrCat("history/", baseline.machine_profile,
+                                         ".", Stamped(baseline.kind, stamp)));
+        stamp += absl::Milliseconds(1);
+      } while (IsFile(JoinPath(folder, update.replaced())));
       RETURN_IF_ERROR(
           WriteFileAtomically(JoinPath(folder, update.replaced()), old));
     }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -345,6 +347,37 @@ TEST(UpdateBaselineTest, KeepsWhatItReplaced) {
   EXPECT_EQ(*ReadFile(folder + "/" + (*updates)[0].replaced()), "one\n");
   const std::string log = *ReadFile(folder + "/m.updates.jsonl");
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2);
+}
+
+// Each reads the file, adds to it and writes it again.
+TEST_F(BaselineStoreTest, ChangesAtOnceAreAllKept) {
+  constexpr int kProcesses = 16;
+  const Checkout checkout = On("main", false);
+  const absl::Time now = absl::FromUnixSeconds(1);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kProcesses; ++i) {
+    threads.emplace_back([&, i] {
+      Calibration one;
+      one.set_machine_profile("m");
+      one.set_job_id(absl::StrCat("job", i));
+      EXPECT_TRUE(store_.AddCalibrations({one}).ok());
+      EXPECT_TRUE(UpdateBaselines(folder_,
+                                  {{"m", "rows.jsonl", absl::StrCat(i, "\n")}},
+                                  checkout, "", now)
+                      .ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store_.ReadCalibrations("m")->size(), kProcesses);
+  const std::string log = *ReadFile(folder_ + "/m.updates.jsonl");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), kProcesses);
+  std::set<std::string> contents = {*ReadFile(folder_ + "/m.rows.jsonl")};
+  const auto history = ListFiles(folder_ + "/history", "", false);
+  ASSERT_TRUE(history.ok()) << history.status();
+  for (const std::string& path : *history) {
+    contents.insert(*ReadFile(path));
+  }
+  EXPECT_EQ(contents.size(), kProcesses) << "a baseline is lost";
 }
 
 HistoryEntry Entry(int number, double seconds, int runs, unsigned seed) {
