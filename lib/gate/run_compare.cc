@@ -1,11 +1,14 @@
 #include "lib/gate/run_compare.h"
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -110,6 +113,17 @@ absl::StatusOr<MetricsFile> ReadEvalFile(const std::string& path) {
   return ParseMetrics(text, path);
 }
 
+// Sets the commands that explain the verdicts. `flag` names the baseline.
+void SetExplain(const CompareOptions& options, const std::string& flag,
+                std::vector<Verdict>* jobs) {
+  const std::string start = absl::StrCat(
+      ProgramCommand("compare_baseline"),
+      " --current=", ShellWord(options.current), " ", flag, " --explain=");
+  for (Verdict& verdict : *jobs) {
+    verdict.set_command(absl::StrCat(start, ShellWord(verdict.job())));
+  }
+}
+
 // Compares with the rows of --baseline.
 absl::StatusOr<std::vector<Verdict>> JudgeFiles(const CompareOptions& options,
                                                 GateInput* input,
@@ -126,13 +140,18 @@ absl::StatusOr<std::vector<Verdict>> JudgeFiles(const CompareOptions& options,
   }
   std::vector<Verdict> jobs =
       CompareRowFiles(std::move(input->rows), std::move(baseline.rows), rules);
-  for (Verdict& verdict : jobs) {
-    verdict.set_command(absl::StrCat(
-        ProgramCommand("compare_baseline"), " --current=",
-        ShellWord(options.current), " --baseline=", ShellWord(options.baseline),
-        " --explain=", ShellWord(verdict.job())));
-  }
+  SetExplain(options, absl::StrCat("--baseline=", ShellWord(options.baseline)),
+             &jobs);
   return jobs;
+}
+
+// There may be many.
+void Append(std::vector<Verdict> more, std::vector<Verdict>* jobs) {
+  if (jobs->empty()) {
+    *jobs = std::move(more);
+  } else {
+    absl::c_move(more, std::back_inserter(*jobs));
+  }
 }
 
 // Takes the rows of `input`; there may be many.
@@ -169,13 +188,9 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
   }
   ASSIGN_OR_RETURN(std::vector<Verdict> rows,
                    CompareRows(std::move(input->rows), store, rules));
-  for (Verdict& verdict : rows) jobs.push_back(std::move(verdict));
-  for (Verdict& verdict : jobs) {
-    verdict.set_command(absl::StrCat(
-        ProgramCommand("compare_baseline"),
-        " --current=", ShellWord(options.current), " --baselines=",
-        ShellWord(options.baselines), " --explain=", ShellWord(verdict.job())));
-  }
+  Append(std::move(rows), &jobs);
+  SetExplain(options,
+             absl::StrCat("--baselines=", ShellWord(options.baselines)), &jobs);
   return jobs;
 }
 
@@ -209,30 +224,39 @@ bool IsUndecidedByNoise(const Verdict& verdict) {
 }
 
 // What a command needs to know of each job, by id: the last row counts.
-std::map<std::string, Row> RowsToRepeat(const std::vector<Row>& rows) {
-  std::map<std::string, Row> kept;
+struct RowNames {
+  std::string run_id;
+  std::string library;
+  std::string transform;
+};
+using NamesByJob = absl::flat_hash_map<std::string, RowNames>;
+
+NamesByJob NamesOf(const std::vector<Row>& rows) {
+  NamesByJob names;
   for (const Row& row : rows) {
-    Row& last = kept[row.job_id()];
-    last.set_run_id(row.run_id());
-    last.set_library(row.library());
-    last.set_transform(row.transform());
+    names[row.job_id()] = {row.run_id(), row.library(), row.transform()};
   }
-  return kept;
+  return names;
 }
 
 // Sets the commands that measure undecided jobs again, and says so.
 void SayMeasureAgain(const CompareOptions& options, const GateInput& input,
-                     const std::map<std::string, Row>& rows,
-                     std::vector<Verdict>* jobs, Verdict* suite) {
+                     const NamesByJob& names, std::vector<Verdict>* jobs,
+                     Verdict* suite) {
+  std::deque<Row> rows;
   std::vector<const Row*> undecided;
   std::set<std::string> codes;
   for (Verdict& verdict : *jobs) {
-    const auto row = rows.find(verdict.job_id());
-    if (row == rows.end() || !IsUndecidedByNoise(verdict)) continue;
-    undecided.push_back(&row->second);
+    if (!IsUndecidedByNoise(verdict)) continue;
+    const auto found = names.find(verdict.job_id());
+    if (found == names.end()) continue;
+    Row& row = rows.emplace_back();
+    row.set_run_id(found->second.run_id);
+    row.set_library(found->second.library);
+    row.set_transform(found->second.transform);
+    undecided.push_back(&row);
     codes.insert(verdict.codes().begin(), verdict.codes().end());
-    const std::string command =
-        MeasureAgain({&row->second}, input, options.current);
+    const std::string command = MeasureAgain({&row}, input, options.current);
     if (!command.empty()) verdict.set_command(command);
   }
   if (undecided.empty()) return;
@@ -371,7 +395,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
     ASSIGN_OR_RETURN(input, ReadInput(options.current, options));
   }
   const size_t row_count = input.rows.size();
-  const std::map<std::string, Row> rows = RowsToRepeat(input.rows);
+  const NamesByJob names = NamesOf(input.rows);
   std::vector<Verdict> jobs;
   PairedOptions paired;
   const bool has_rules = input.metrics || !options.eval.empty() ||
@@ -388,9 +412,9 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
       jobs = JudgePairs(input.paired, paired);
     }
     if (has_rules) {
-      ASSIGN_OR_RETURN(const std::vector<Verdict> others,
+      ASSIGN_OR_RETURN(std::vector<Verdict> others,
                        JudgeByRules(options, &input));
-      jobs.insert(jobs.end(), others.begin(), others.end());
+      Append(std::move(others), &jobs);
     }
   }
   SuiteOptions limits;
@@ -411,7 +435,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
                               row_count == 1 ? " is" : " are",
                               " of no duel and not compared"));
   }
-  SayMeasureAgain(options, input, rows, &jobs, &suite);
+  SayMeasureAgain(options, input, names, &jobs, &suite);
   SayNotRun(options, jobs);
   std::string text;
   if (!options.explain.empty()) {

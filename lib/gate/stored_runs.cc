@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -43,42 +44,46 @@ absl::optional<double> NumberOf(const Message& message,
   }
 }
 
-void AddMessage(const Message& message, const std::string& prefix,
-                std::map<std::string, std::vector<double>>* values) {
-  const google::protobuf::Descriptor& type = *message.GetDescriptor();
-  const google::protobuf::Reflection& r = *message.GetReflection();
-  for (int i = 0; i < type.field_count(); ++i) {
-    const FieldDescriptor& field = *type.field(i);
-    if (field.is_repeated()) continue;
-    if (field.has_presence() && !r.HasField(message, &field)) continue;
-    const std::string name = absl::StrCat(prefix, field.name());
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      AddMessage(r.GetMessage(message, &field), name + ".", values);
-      continue;
-    }
-    const absl::optional<double> number = NumberOf(message, field);
-    if (number && std::isfinite(*number)) (*values)[name].push_back(*number);
-  }
-}
+using Path = std::vector<const FieldDescriptor*>;
 
-void AddNames(const google::protobuf::Descriptor& type,
-              const std::string& prefix, std::vector<std::string>* names) {
+// Calls `found` for each numeric field of `type` and its messages, with the
+// fields that lead to it.
+void ForEachNumber(
+    const google::protobuf::Descriptor& type, const std::string& prefix,
+    Path* path,
+    const std::function<void(const std::string& name, const Path&)>& found) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     if (field.is_repeated()) continue;
     const std::string name = absl::StrCat(prefix, field.name());
+    path->push_back(&field);
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_MESSAGE:
-        AddNames(*field.message_type(), name + ".", names);
+        ForEachNumber(*field.message_type(), name + ".", path, found);
         break;
       case FieldDescriptor::CPPTYPE_STRING:
       case FieldDescriptor::CPPTYPE_BOOL:
       case FieldDescriptor::CPPTYPE_ENUM:
         break;
       default:
-        names->push_back(name);
+        found(name, *path);
     }
+    path->pop_back();
   }
+}
+
+// Absent if the message, or one on the way to the field, does not have it.
+absl::optional<double> NumberAt(const Message& row, const Path& path) {
+  const Message* message = &row;
+  for (const FieldDescriptor* const field : path) {
+    const google::protobuf::Reflection& r = *message->GetReflection();
+    if (field->has_presence() && !r.HasField(*message, field)) {
+      return absl::nullopt;
+    }
+    if (field == path.back()) break;
+    message = &r.GetMessage(*message, field);
+  }
+  return NumberOf(*message, *path.back());
 }
 
 }  // namespace
@@ -86,25 +91,48 @@ void AddNames(const google::protobuf::Descriptor& type,
 const std::vector<std::string>& MetricNames() {
   static const auto* const kNames = [] {
     auto* const names = new std::vector<std::string>;
-    AddNames(*Row::descriptor(), "", names);
-    AddNames(*Train::descriptor(), "", names);
-    AddNames(*Eval::descriptor(), "", names);
+    Path path;
+    for (const auto* const type :
+         {Row::descriptor(), Train::descriptor(), Eval::descriptor()}) {
+      ForEachNumber(*type, "", &path,
+                    [names](const std::string& name, const Path&) {
+                      names->push_back(name);
+                    });
+    }
     return names;
   }();
   return *kNames;
 }
 
-RunValues ValuesOfRows(const std::vector<Row>& rows) {
+RowMetrics::RowMetrics(std::function<bool(const std::string&)> wanted)
+    : wanted_(std::move(wanted)) {
+  Path path;
+  ForEachNumber(*Row::descriptor(), "", &path,
+                [this](const std::string& name, const Path& to) {
+                  if (wanted_(name)) fields_.push_back({name, to});
+                });
+}
+
+RunValues RowMetrics::ValuesOf(const std::vector<Row>& rows) const {
   RunValues values;
   for (const Row& row : rows) {
     if (row.status() != "ok") continue;
-    AddMessage(row, "", &values);
+    for (const auto& [name, path] : fields_) {
+      const absl::optional<double> number = NumberAt(row, path);
+      if (number && std::isfinite(*number)) values[name].push_back(*number);
+    }
     for (const auto& counter : row.counters()) {
-      values[absl::StrCat(kCounterPrefix, counter.first)].push_back(
-          counter.second);
+      const std::string name = absl::StrCat(kCounterPrefix, counter.first);
+      if (wanted_(name)) values[name].push_back(counter.second);
     }
   }
   return values;
+}
+
+RunValues ValuesOfRows(const std::vector<Row>& rows) {
+  static const auto* const kAll =
+      new RowMetrics([](const std::string&) { return true; });
+  return kAll->ValuesOf(rows);
 }
 
 Metrics MediansOf(const RunValues& values) {
@@ -141,6 +169,12 @@ std::vector<std::string> ExecutionsOf(const std::vector<Row>& rows) {
   return executions;
 }
 
+bool JobRuns::IsClean() const {
+  return std::all_of(runs.begin(), runs.end(), [](const Row& row) {
+    return DisturbancesOf(row).empty();
+  });
+}
+
 std::vector<Row> JobRuns::Clean() const {
   std::vector<Row> clean;
   for (const Row& row : runs) {
@@ -159,6 +193,12 @@ RunsByJob GroupRuns(std::vector<Row> rows, bool all_executions) {
   RunsByJob by_job;
   for (auto& entry : attempts) {
     std::vector<Row*>& tries = entry.second;
+    // They come in the order of their ids.
+    JobRuns& job = by_job.try_emplace(by_job.end(), entry.first.first)->second;
+    if (tries.size() == 1) {
+      job.runs.push_back(std::move(*tries[0]));
+      continue;
+    }
     std::stable_sort(
         tries.begin(), tries.end(),
         [](const Row* a, const Row* b) { return a->attempt() < b->attempt(); });
@@ -180,7 +220,6 @@ RunsByJob GroupRuns(std::vector<Row> rows, bool all_executions) {
         if (!kept || AttemptRank(*row) <= AttemptRank(*kept)) kept = row;
       }
     }
-    JobRuns& job = by_job[entry.first.first];
     if (best.size() == 1 && best.begin()->second != tries.back()) {
       job.not_last.push_back(
           absl::StrCat("run ", entry.first.second, ": attempt ",
@@ -253,6 +292,22 @@ std::set<std::string> Distinct(const std::vector<Row>& rows, const Of& of) {
   return values;
 }
 
+// Whether there is nothing to tell apart, as for most jobs.
+template <typename Of>
+bool AllSame(const std::vector<Row>& current, const std::vector<Row>& baseline,
+             const Of& of) {
+  absl::optional<std::string> first;
+  for (const std::vector<Row>* const side : {&current, &baseline}) {
+    for (const Row& row : *side) {
+      if (row.status() != "ok") continue;
+      const std::string value = of(row);
+      if (!first) first = value;
+      if (value != *first) return false;
+    }
+  }
+  return true;
+}
+
 // Whether the sides are known to have measured different things.
 bool Differ(const std::set<std::string>& current,
             const std::set<std::string>& baseline) {
@@ -277,6 +332,12 @@ std::string ProcessorsOf(const Row& row) {
 absl::optional<Mismatch> FindMismatch(const std::vector<Row>& current,
                                       const std::vector<Row>& baseline,
                                       bool any_version) {
+  if (AllSame(current, baseline, VersionOf) &&
+      AllSame(current, baseline, DataOf) &&
+      AllSame(current, baseline, PageCacheOf) &&
+      AllSame(current, baseline, ProcessorsOf)) {
+    return absl::nullopt;
+  }
   const std::set<std::string> versions = Distinct(current, VersionOf);
   const std::set<std::string> stored_versions = Distinct(baseline, VersionOf);
   if (!any_version && Differ(versions, stored_versions)) {
@@ -320,6 +381,7 @@ std::string IdentityDifference(const Row& current, const Row& baseline) {
   std::vector<std::string> parts;
   const auto compare = [&parts](const char* name, const auto& now,
                                 const auto& stored) {
+    if (now == stored) return;
     const std::string now_text = absl::StrCat(now);
     const std::string stored_text = absl::StrCat(stored);
     if (now_text == stored_text) return;

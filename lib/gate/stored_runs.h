@@ -2,11 +2,14 @@
 // whether both sides measured the same thing, and how much the runs scatter.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/optional.h"
+#include "google/protobuf/descriptor.h"
 #include "lib/records/row.pb.h"
 
 namespace feedrate {
@@ -24,7 +27,23 @@ const std::vector<std::string>& MetricNames();
 // Names of counters of imported rows start with this.
 inline constexpr char kCounterPrefix[] = "counters.";
 
-// Every numeric field of the `ok` rows, and every counter.
+// The numbers of rows that somebody asks for, by name.
+class RowMetrics {
+ public:
+  // Numeric fields at any depth, and counters, whose names `wanted` accepts.
+  explicit RowMetrics(std::function<bool(const std::string&)> wanted);
+
+  // Their values in the `ok` rows.
+  RunValues ValuesOf(const std::vector<Row>& rows) const;
+
+ private:
+  const std::function<bool(const std::string&)> wanted_;
+  // With the fields that lead to each.
+  std::vector<std::pair<std::string,
+                        std::vector<const google::protobuf::FieldDescriptor*>>>
+      fields_;
+};
+// The values of all.
 RunValues ValuesOfRows(const std::vector<Row>& rows);
 // The medians of the values.
 Metrics MediansOf(const RunValues& values);
@@ -48,6 +67,7 @@ struct JobRuns {
 
   // Those that nothing disturbed. See DisturbancesOf.
   std::vector<Row> Clean() const;
+  bool IsClean() const;
 };
 using RunsByJob = std::map<std::string, JobRuns>;
 // Rows of other data or of another version of the library are other runs.

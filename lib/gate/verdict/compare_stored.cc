@@ -34,6 +34,8 @@ constexpr size_t kFewestJobs = 10;
 constexpr size_t kBusyJobs = 4;
 // The inverse of the clock rate as a metric.
 constexpr char kClock[] = "core_speed.chain_s";
+// The share of the machine's limit that a job reaches.
+constexpr char kOfLimit[] = "of_limit";
 // --explain says how many executions would find such a change.
 constexpr double kExplainedPercent = 3;
 // The smallest effect of the memory that a reason mentions, as a logarithm.
@@ -266,7 +268,8 @@ MemoryEffect MemoryEffectOn(const std::vector<Row>& current,
 // The comparison of a job, without what the other jobs say about noise.
 RuleJob MakeRuleJob(const JobPair& pair, const CopySpeeds& copies_now,
                     const CopySpeeds& copies_before,
-                    const std::map<std::string, double>& floors) {
+                    const std::map<std::string, double>& floors,
+                    const RowMetrics& metrics) {
   RuleJob job;
   const Row& row = pair.current->runs[0];
   job.job_id = row.job_id();
@@ -282,18 +285,23 @@ RuleJob MakeRuleJob(const JobPair& pair, const CopySpeeds& copies_now,
   absl::StrAppend(&job.disturbed,
                   job.disturbed.empty() || stored.empty() ? "" : "; ", stored);
   job.one_execution = pair.baseline->OfOneExecution();
-  const bool only_clean = job.disturbed.empty();
-  const std::vector<Row> current =
-      only_clean ? pair.current->Clean() : pair.current->runs;
-  const std::vector<Row> baseline =
-      only_clean ? pair.baseline->Clean() : pair.baseline->runs;
-  const RunValues now = ValuesOfRows(current);
-  const RunValues before = ValuesOfRows(baseline);
+  std::vector<Row> clean[2];
+  const auto counted = [&job](
+                           const JobRuns& side,
+                           std::vector<Row>* clean) -> const std::vector<Row>& {
+    if (!job.disturbed.empty() || side.IsClean()) return side.runs;
+    *clean = side.Clean();
+    return *clean;
+  };
+  const std::vector<Row>& current = counted(*pair.current, &clean[0]);
+  const std::vector<Row>& baseline = counted(*pair.baseline, &clean[1]);
+  const RunValues now = metrics.ValuesOf(current);
+  const RunValues before = metrics.ValuesOf(baseline);
   const std::vector<std::string> executions_now = ExecutionsOf(current);
   const std::vector<std::string> executions_before = ExecutionsOf(baseline);
   job.current = MediansOf(now);
   job.baseline = MediansOf(before);
-  const auto of_limit = job.current.find("of_limit");
+  const auto of_limit = job.current.find(kOfLimit);
   const MemoryEffect memory = MemoryEffectOn(
       current, baseline, of_limit == job.current.end() ? 0 : of_limit->second,
       copies_now, copies_before);
@@ -372,12 +380,23 @@ void SayExecutions(const RuleJob& job, Verdict* verdict) {
                 -PercentOfLog(-shift.unseen), kEnoughExecutions));
 }
 
-// Verdicts on the jobs that both sides have.
-std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
-                               const std::map<std::string, double>& floors,
-                               const RuleOptions& options) {
-  std::vector<Verdict> verdicts;
+// The metrics that have a tolerance, and those that say something of others.
+RowMetrics JudgedMetrics(const Tolerances& tolerances) {
+  return RowMetrics([&tolerances](const std::string& name) {
+    return name == "throughput" || name == kOfLimit || name == kClock ||
+           absl::c_any_of(tolerances.tolerances(), [&](const Tolerance& one) {
+             return GlobMatches(one.metric(), name);
+           });
+  });
+}
+
+// Adds verdicts on the jobs that both sides have.
+void JudgeJobs(const std::vector<JobPair>& pairs,
+               const std::map<std::string, double>& floors,
+               const RuleOptions& options, std::vector<Verdict>* verdicts) {
+  const RowMetrics metrics = JudgedMetrics(options.tolerances);
   std::vector<RuleJob> jobs;
+  jobs.reserve(pairs.size());
   // The runs of each of them.
   std::vector<const JobRuns*> runs;
   SuiteNoise noise;
@@ -394,10 +413,11 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
   for (const JobPair& pair : pairs) {
     absl::optional<Verdict> verdict = JudgeStatuses(pair, options);
     if (verdict) {
-      verdicts.push_back(*std::move(verdict));
+      verdicts->push_back(*std::move(verdict));
       continue;
     }
-    jobs.push_back(MakeRuleJob(pair, copies_now, copies_before, floors));
+    jobs.push_back(
+        MakeRuleJob(pair, copies_now, copies_before, floors, metrics));
     runs.push_back(pair.current);
     if (!jobs.back().disturbed.empty()) {
       ++disturbed;
@@ -446,14 +466,9 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
                       "; the cleanest attempts count (",
                       absl::StrJoin(runs[i]->not_last, ", "), ")");
     }
-    verdicts.push_back(std::move(verdict));
+    verdicts->push_back(std::move(verdict));
   }
-  return verdicts;
 }
-
-}  // namespace
-
-namespace {
 
 std::map<std::string, std::vector<Row>> ByProfile(std::vector<Row> rows) {
   std::map<std::string, std::vector<Row>> by_profile;
@@ -471,6 +486,7 @@ void CompareMachine(const RunsByJob& current, const RunsByJob& baseline,
                     const RuleOptions& options,
                     std::vector<Verdict>* verdicts) {
   std::vector<JobPair> pairs;
+  verdicts->reserve(verdicts->size() + current.size());
   const SimilarJobs similar = FindSimilar(baseline);
   for (const auto& job : current) {
     const Row& row = job.second.runs[0];
@@ -483,9 +499,7 @@ void CompareMachine(const RunsByJob& current, const RunsByJob& baseline,
                                        row.machine_profile(), kCodeNoBaseline,
                                        NoJobText(row, similar)));
   }
-  for (Verdict& verdict : JudgeJobs(pairs, floors, options)) {
-    verdicts->push_back(std::move(verdict));
-  }
+  JudgeJobs(pairs, floors, options, verdicts);
   for (const auto& job : baseline) {
     const Row& row = job.second.runs[0];
     if (current.count(job.first) > 0 || row.library() == "null") continue;
