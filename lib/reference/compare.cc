@@ -52,6 +52,22 @@ std::string Difference(const Reference& reference, const Pixels& expected,
   return "";
 }
 
+// A `different` result for an output with values that are not finite: they
+// differ from nothing in a comparison of numbers.
+absl::optional<Comparison> NotFinite(const std::string& name,
+                                     const LibraryOutput& output) {
+  const std::vector<double>& values = output.pixels.values;
+  const auto wrong = std::count_if(values.begin(), values.end(),
+                                   [](double v) { return !std::isfinite(v); });
+  if (wrong == 0) return absl::nullopt;
+  Comparison comparison;
+  comparison.label = kDifferent;
+  comparison.reference =
+      absl::StrCat(name, ": ", wrong, " of ", values.size(),
+                   " values of the output are NaN or infinite");
+  return comparison;
+}
+
 Comparison CompareWithOne(const Reference& reference, const std::string& name,
                           const Pixels& expected, const LibraryOutput& output) {
   Comparison comparison;
@@ -157,6 +173,7 @@ absl::StatusOr<Comparison> Compare(const Reference& reference,
   if (!reference.unchecked().empty()) {
     return Unchecked(reference.unchecked(), input, output);
   }
+  if (auto wrong = NotFinite(ReferenceText(reference), output)) return *wrong;
   ASSIGN_OR_RETURN(Comparison comparison,
                    reference.kind() == DISTRIBUTION
                        ? CompareDraw(reference, input, output)
@@ -168,6 +185,10 @@ absl::StatusOr<Comparison> Compare(const Reference& reference,
 Comparison CompareWithOutput(const std::string& name, const Pixels& input,
                              const LibraryOutput& expected,
                              const LibraryOutput& output) {
+  if (auto wrong = NotFinite(name, output)) return *wrong;
+  if (auto wrong = NotFinite(name, expected)) {
+    return Unchecked(wrong->reference, input, output);
+  }
   Comparison comparison =
       CompareWithOne(Reference(), name, expected.pixels, output);
   NoteUnchanged(name, input, output, &comparison);
@@ -176,6 +197,7 @@ Comparison CompareWithOutput(const std::string& name, const Pixels& input,
 
 Comparison Unchecked(const std::string& reason, const Pixels& input,
                      const LibraryOutput& output) {
+  if (auto wrong = NotFinite(reason, output)) return *wrong;
   Comparison comparison;
   comparison.label = kUnchecked;
   comparison.reference = reason;

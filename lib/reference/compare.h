@@ -47,7 +47,7 @@ struct LibraryOutput {
 // - `equivalent`: the same shape and within the limits of `reference`; where
 //   PSNR decides, no sub-pixel shift betters it
 // - `noop`: the input, where the reference is not
-// - `different`: none of these; `reference` says why
+// - `different`: none of these, or a value is not finite; `reference` says why
 // - `unchecked`: the reference itself says so
 // InvalidArgument when the reference is wrong.
 absl::StatusOr<Comparison> Compare(const Reference& reference,
@@ -61,7 +61,8 @@ Comparison CompareWithOutput(const std::string& name, const Pixels& input,
                              const LibraryOutput& expected,
                              const LibraryOutput& output);
 
-// A result that says that nothing was compared, and why.
+// A result that says that nothing was compared, and why; `different` if a value
+// of `output` is not finite.
 Comparison Unchecked(const std::string& reason, const Pixels& input,
                      const LibraryOutput& output);
 

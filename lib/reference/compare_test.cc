@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/reference/geometry.h"
+#include "lib/reference/reference.h"
 #include "lib/reference/testing.h"
 
 namespace feedrate {
@@ -130,6 +131,29 @@ TEST(CompareTest, RandomByNature) {
   EXPECT_EQ(comparison.label, kUnchecked);
   EXPECT_EQ(comparison.reference, "the field is drawn");
   EXPECT_FALSE(comparison.max_abs_diff.has_value());
+}
+
+TEST(CompareTest, WhatIsNotFiniteIsDifferent) {
+  Reference random;
+  random.set_unchecked("drawn");
+  for (const double wrong : {std::nan(""), HUGE_VAL}) {
+    Pixels output = MapValues(Waves(), [](double v) { return 255 - v; });
+    output.at(3, 4, 1) = wrong;
+    for (const Reference& reference :
+         {Ref("invert", POINT), Ref("blur", RESAMPLE, {"sigma=1"}),
+          Ref("some_window", DISTRIBUTION, {"height=24", "width=32"}),
+          random}) {
+      const Comparison found = *Compare(reference, Waves(), {output, false});
+      EXPECT_EQ(found.label, kDifferent) << ReferenceText(reference);
+      EXPECT_THAT(found.reference,
+                  HasSubstr("1 of 2304 values of the output are NaN"));
+    }
+    const LibraryOutput fine = {Waves(), false};
+    EXPECT_EQ(CompareWithOutput("a", Waves(), fine, {output, false}).label,
+              kDifferent);
+    EXPECT_EQ(CompareWithOutput("a", Waves(), {output, false}, fine).label,
+              kUnchecked);
+  }
 }
 
 TEST(CompareTest, AWrongReferenceIsAnError) {

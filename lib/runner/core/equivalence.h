@@ -106,9 +106,13 @@ class EquivalenceCheck {
   static absl::StatusOr<std::vector<ItemOutput>> GetOutputs(
       const ComparedItems& items, int64_t count, uint64_t seed,
       absl::Duration limit, MeasuredChild* child);
-  // Whether the outputs for the first items are images. Fails as Check does.
-  absl::Status AskForImages(const Job& job, const ComparedItems& items,
-                            absl::Duration limit, MeasuredChild* child);
+  // What is known of outputs for the first items without a reference for them.
+  // Fails as Check does, and if they are no images.
+  absl::StatusOr<Equivalence> CheckImages(const std::string& unchecked,
+                                          const Job& job,
+                                          const ComparedItems& items,
+                                          absl::Duration limit,
+                                          MeasuredChild* child);
   absl::StatusOr<Equivalence> Compare(const Transform& transform,
                                       const Implementation& implementation,
                                       const ComparedItems& items,
