@@ -336,6 +336,12 @@ absl::StatusOr<std::vector<std::string>> CompareWithExpectation(
     known[number.name] = number.value;
     names.push_back(number.name);
   }
+  if (json.size() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file,
+                     ": expects nothing; name a number, as in "
+                     "{\"loss\": {\"value\": 2, \"tolerance\": 0.1}}"));
+  }
   std::vector<std::string> differences;
   for (const auto field : json) {
     const std::string name(field.key);

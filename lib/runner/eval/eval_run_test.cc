@@ -81,6 +81,7 @@ TEST(ExpectationTest, UnknownNumbersAreRefused) {
                    .ok());
   EXPECT_FALSE(CompareWithExpectation(Known(), "{\"loss\":2}", "e").ok());
   EXPECT_FALSE(CompareWithExpectation(Known(), "[]", "e").ok());
+  EXPECT_FALSE(CompareWithExpectation(Known(), "{}", "e").ok());
 }
 
 TEST(ExpectationTest, JsonIsFlat) {
