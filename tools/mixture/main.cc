@@ -84,6 +84,10 @@ ToolInfo Info() {
   return info;
 }
 
+bool IsDefault(const char* flag) {
+  return gflags::GetCommandLineFlagInfoOrDie(flag).is_default;
+}
+
 // Rejects flags that every program has but that have no effect here.
 absl::Status CheckOverrides(const Overrides& overrides) {
   constexpr char kBatches[] = "--sweep='steps=N' says how many batches";
@@ -126,7 +130,9 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   MixtureWorkOptions mixture;
   mixture.cold = FLAGS_cold;
   options.cold = FLAGS_cold;
-  mixture.on_error = FLAGS_on_error;
+  // What is left out by default is no part of what an audit would judge.
+  mixture.on_error =
+      FLAGS_audit && IsDefault("on_error") ? "fail" : FLAGS_on_error;
   mixture.teardown_limit_s = FLAGS_teardown_limit;
   options.modes = {MakeMixtureMode(mixture)};
   options.audit = FLAGS_audit;
@@ -183,9 +189,9 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
                                          rows.begin(), rows.end(), HasSkipped);
                                      return MixtureSummary(rows, job_ids);
                                    }));
-  const bool is_asked_for =
-      !gflags::GetCommandLineFlagInfoOrDie("on_error").is_default;
-  if (code != ExitCode::kDone || !has_skipped || is_asked_for) return code;
+  if (code != ExitCode::kDone || !has_skipped || !IsDefault("on_error")) {
+    return code;
+  }
   std::cerr << "mixture: data that cannot be used was skipped; mend it, or use "
                "--on_error=skip to go without it\n";
   return ExitCode::kCheckSaidNo;

@@ -257,7 +257,13 @@ void AddRankFaults(const AuditRanks& ranks, Audit* audit) {
 }
 
 void AddResumeFaults(const AuditResume& resume, Audit* audit) {
-  if (!resume.reason().empty()) return;
+  if (resume.reason() == kNoMechanism) return;
+  // It gave a state, and could not continue with it.
+  if (!resume.reason().empty()) {
+    audit->add_faults(
+        absl::StrCat("its own state cannot be continued: ", resume.reason()));
+    return;
+  }
   const std::string after =
       absl::StrCat("continued after batch ", resume.after_batches(), ": ");
   if (resume.lost() > 0) {
@@ -301,6 +307,17 @@ void JudgeAudit(Audit* audit) {
   audit->set_verdict(audit->faults().empty() ? "pass" : "fail");
 }
 
+ExitCode ExitCodeOfAudits(absl::Span<const Audit> audits) {
+  bool has_fault = false, has_pass = false, has_failed = false;
+  for (const Audit& audit : audits) {
+    has_fault |= audit.verdict() == "fail";
+    has_pass |= audit.verdict() == "pass";
+    has_failed |= audit.status() != "ok" && audit.status() != "unsupported";
+  }
+  if (has_fault) return ExitCode::kCheckSaidNo;
+  return has_pass && !has_failed ? ExitCode::kDone : ExitCode::kRunFailed;
+}
+
 namespace {
 
 std::string CoverageCell(const AuditCoverage& coverage) {
@@ -329,7 +346,7 @@ std::string RanksCell(const Audit& audit) {
   std::vector<std::string> parts;
   for (const AuditRanks& ranks : audit.ranks()) {
     if (!ranks.reason().empty()) {
-      parts.push_back("no mechanism");
+      parts.push_back("not done");
       break;
     }
     std::vector<std::string> faults;

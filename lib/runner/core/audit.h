@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "lib/base/tool/exit_code.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/loader.pb.h"
 
@@ -35,6 +36,9 @@ bool IsShuffled(const BatchIds& epoch);
 // What the ranks of an epoch of `items` items got.
 AuditRanks CompareRanks(absl::Span<const BatchIds> ranks, int64_t items);
 
+// Why the resume of a loader that saves no state is not audited.
+inline constexpr char kNoMechanism[] = "no mechanism";
+
 // Whether `before` and `after` an interruption are the epoch `whole`.
 AuditResume CompareResumed(const BatchIds& before, const BatchIds& after,
                            const BatchIds& whole, int64_t items);
@@ -47,8 +51,10 @@ AuditGrowth GrowthOf(absl::Span<const double> pss_bytes, double seconds);
 Audit StartAudit(const Job& job, const std::string& run_id);
 // Sets status and reason of an audit that ended with an error.
 void FailAudit(const absl::Status& failure, Audit* audit);
-// Sets faults and verdict of an audit that is complete.
+// Sets verdict and further faults of an audit that is complete.
 void JudgeAudit(Audit* audit);
+// kRunFailed if an audit failed, or if none was done.
+ExitCode ExitCodeOfAudits(absl::Span<const Audit> audits);
 
 // A row per job: exactly once, order, workers, ranks, resume, growth, and the
 // faults of all jobs below. For mixtures, the streams and their weights.

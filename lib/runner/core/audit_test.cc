@@ -120,6 +120,30 @@ TEST(AuditTest, NoMechanismAndADependenceOnWorkersAreNoFaults) {
   EXPECT_THAT(table, HasSubstr("other batches"));
 }
 
+TEST(AuditTest, AStateThatCannotBeContinuedIsAFault) {
+  Audit audit = Passing();
+  audit.mutable_resume()->set_reason("killed by SIGSEGV");
+  JudgeAudit(&audit);
+  EXPECT_EQ(audit.verdict(), "fail");
+  EXPECT_THAT(AuditTable({audit}),
+              HasSubstr("cannot be continued: killed by SIGSEGV"));
+}
+
+TEST(AuditTest, AnAuditThatFailedIsNoPass) {
+  Audit pass = Passing(), fail = Passing(), crash = Passing();
+  JudgeAudit(&pass);
+  fail.add_faults("2 ranks: crashed: killed by SIGSEGV");
+  JudgeAudit(&fail);
+  FailAudit(absl::AbortedError("killed by SIGSEGV"), &crash);
+  Audit unsupported = Passing();
+  unsupported.set_status("unsupported");
+  EXPECT_EQ(ExitCodeOfAudits({pass, unsupported}), ExitCode::kDone);
+  EXPECT_EQ(ExitCodeOfAudits({pass, crash}), ExitCode::kRunFailed);
+  EXPECT_EQ(ExitCodeOfAudits({unsupported}), ExitCode::kRunFailed);
+  EXPECT_EQ(ExitCodeOfAudits({}), ExitCode::kRunFailed);
+  EXPECT_EQ(ExitCodeOfAudits({pass, fail, crash}), ExitCode::kCheckSaidNo);
+}
+
 TEST(AuditTest, EveryFaultIsNamed) {
   Audit audit = Passing();
   *audit.mutable_coverage() = Coverage({{1, 1}}, 2);

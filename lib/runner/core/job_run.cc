@@ -443,7 +443,7 @@ void AddOnce(const std::string& name, std::vector<std::string>* names) {
   }
 }
 
-std::string CellText(const Verification& verification) {
+std::string LabelOf(const Verification& verification) {
   return verification.status() == "ok" ? verification.equivalence().label()
                                        : verification.status();
 }
@@ -488,11 +488,21 @@ absl::StatusOr<std::vector<Verification>> VerifyJobs(
 
 std::string VerificationTable(const std::vector<Verification>& verifications) {
   std::vector<std::string> libraries, transforms;
-  std::map<std::pair<std::string, std::string>, const Verification*> cells;
+  // Settings, such as those of a sweep, may differ in their outputs.
+  struct Cell {
+    std::vector<std::string> labels, reasons;
+  };
+  std::map<std::pair<std::string, std::string>, Cell> cells;
   for (const Verification& verification : verifications) {
     AddOnce(verification.library(), &libraries);
     AddOnce(verification.transform(), &transforms);
-    cells[{verification.transform(), verification.library()}] = &verification;
+    Cell& cell = cells[{verification.transform(), verification.library()}];
+    const std::string label = LabelOf(verification);
+    AddOnce(label, &cell.labels);
+    const std::string why = WhyText(verification);
+    if (!why.empty()) {
+      AddOnce(absl::StrCat(label, ": ", why), &cell.reasons);
+    }
   }
   std::vector<std::string> header = {"transform"};
   header.insert(header.end(), libraries.begin(), libraries.end());
@@ -502,17 +512,34 @@ std::string VerificationTable(const std::vector<Verification>& verifications) {
     std::vector<std::string> row = {transform};
     for (const std::string& library : libraries) {
       const auto cell = cells.find({transform, library});
-      row.push_back(cell == cells.end() ? "–" : CellText(*cell->second));
-      const std::string why = cell == cells.end() ? "" : WhyText(*cell->second);
-      if (!why.empty()) {
-        absl::StrAppend(&reasons, transform, ", ", library, ": ", row.back(),
-                        ": ", why, "\n");
+      if (cell == cells.end()) {
+        row.emplace_back("–");
+        continue;
+      }
+      row.push_back(absl::StrJoin(cell->second.labels, ", "));
+      for (const std::string& reason : cell->second.reasons) {
+        absl::StrAppend(&reasons, transform, ", ", library, ": ", reason, "\n");
       }
     }
     table.AddRow(std::move(row));
   }
   return absl::StrCat(table.ToText(), reasons.empty() ? "" : "\n",
                       PrintableLines(reasons));
+}
+
+std::string VerificationSummary(
+    const std::vector<Verification>& verifications) {
+  std::map<std::string, int64_t> counts;
+  for (const Verification& verification : verifications) {
+    ++counts[LabelOf(verification)];
+  }
+  return absl::StrCat(Counted(verifications.size(), "output"), " (",
+                      absl::StrJoin(counts, ", ",
+                                    [](std::string* out, const auto& count) {
+                                      absl::StrAppend(out, count.second, " ",
+                                                      count.first);
+                                    }),
+                      ")");
 }
 
 bool FitInMemory(const std::vector<int64_t>& needed, int64_t available_bytes) {

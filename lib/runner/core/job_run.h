@@ -128,8 +128,10 @@ absl::StatusOr<std::vector<Verification>> VerifyJobs(
 
 // A table with a column per library and a row per transform, each in order of
 // first appearance, then a line for each pair that does not do the same work,
-// with the reason.
+// with the reason. Jobs that differ in settings only share a cell.
 std::string VerificationTable(const std::vector<Verification>& verifications);
+// "9 outputs (7 exact, 1 different, 1 crashed)".
+std::string VerificationSummary(const std::vector<Verification>& verifications);
 
 // Whether processes that need this much memory fit into `available_bytes`
 // together, with some to spare.

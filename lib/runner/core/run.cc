@@ -12,6 +12,7 @@
 #include <iostream>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -28,6 +29,7 @@
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
 #include "lib/measure/subject.h"
+#include "lib/records/attempts.h"
 #include "lib/records/json.h"
 #include "lib/records/verdict.pb.h"
 #include "lib/runner/core/audit.h"
@@ -395,25 +397,24 @@ class Session {
 
   absl::Status Verify(const RunContext& context) {
     int64_t done = 0;
-    ASSIGN_OR_RETURN(std::vector<Verification> verifications,
-                     VerifyJobs(context, list_.jobs, [&](const Job& job) {
-                       progress_.Show(
-                           "outputs", done++, list_.jobs.size(),
-                           absl::StrCat(job.transform(), " ", job.library()));
-                     }));
+    ASSIGN_OR_RETURN(
+        verifications_, VerifyJobs(context, list_.jobs, [&](const Job& job) {
+          progress_.Show("outputs", done++, list_.jobs.size(),
+                         absl::StrCat(job.transform(), " ", job.library()));
+        }));
     progress_.Finish();
     if (options_.format != "jsonl") {
       // Each container has a line of its own.
-      for (size_t i = 0; i < verifications.size(); ++i) {
+      for (size_t i = 0; i < verifications_.size(); ++i) {
         const std::string container = ContainerOf(list_.jobs[i]);
         if (container.empty()) continue;
-        absl::StrAppend(verifications[i].mutable_transform(), " on ",
+        absl::StrAppend(verifications_[i].mutable_transform(), " on ",
                         container);
       }
-      return output_->WriteText(VerificationTable(verifications));
+      return output_->WriteText(VerificationTable(verifications_));
     }
     std::string text;
-    for (const Verification& verification : verifications) {
+    for (const Verification& verification : verifications_) {
       AppendRecord(verification, &text);
     }
     return output_->WriteText(text);
@@ -493,11 +494,10 @@ class Session {
     Report();
     const std::string time = absl::StrFormat("%.1f s", account_.Total());
     if (options_.audit) return AuditVerdict(time);
+    if (options_.verify) return VerifyVerdict(time);
     // A table has the reasons of all.
     const std::string failure = WantsTable() ? "" : tally_.FirstFailure();
-    if (options_.verify) {
-      Say(absl::StrCat("compared in ", time));
-    } else if (!uses_servers_ || quiet_ == nullptr) {
+    if (!uses_servers_ || quiet_ == nullptr) {
       // These do not wait for a quiet machine, and some do not watch it.
       Say(absl::StrCat(
           tally_.Counts(), " in ", time,
@@ -515,17 +515,29 @@ class Session {
     return tally_.AllFailed() ? ExitCode::kRunFailed : ExitCode::kDone;
   }
 
+  ExitCode VerifyVerdict(const std::string& time) {
+    Say(VerificationSummary(verifications_) + " compared in " + time);
+    if (options_.account) Say(account_.Text());
+    bool has_failed = false;
+    for (const Verification& one : verifications_) {
+      if (absl::c_linear_search(options_.fail_on, one.status())) {
+        return ExitCode::kCheckSaidNo;
+      }
+      has_failed |= IsFailure(one.status());
+    }
+    return has_failed ? ExitCode::kRunFailed : ExitCode::kDone;
+  }
+
   ExitCode AuditVerdict(const std::string& time) {
     int64_t passed = 0, failed = 0;
     for (const Audit& audit : audits_) {
       passed += audit.verdict() == "pass" ? 1 : 0;
       failed += audit.verdict() == "fail" ? 1 : 0;
     }
-    const int64_t others = audits_.size() - passed - failed;
     Say(absl::StrCat(Counted(audits_.size(), "audit"), " (", passed, " pass, ",
-                     failed, " fail, ", others, " not done) in ", time));
-    if (failed > 0) return ExitCode::kCheckSaidNo;
-    return passed > 0 || others == 0 ? ExitCode::kDone : ExitCode::kRunFailed;
+                     failed, " fail, ", audits_.size() - passed - failed,
+                     " not done) in ", time));
+    return ExitCodeOfAudits(audits_);
   }
 
   void Say(const std::string& text) {
@@ -558,6 +570,7 @@ class Session {
   std::unique_ptr<QuietWait> quiet_;
   double stable_within_ = 0;
   RunTally tally_;
+  std::vector<Verification> verifications_;
   std::vector<Audit> audits_;
 };
 

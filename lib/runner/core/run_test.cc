@@ -346,6 +346,25 @@ TEST(VerificationTableTest, LibrariesAcrossTransformsDownReasonsBelow) {
             "Rotate, kornia: crashed: killed by SIGSEGV\n");
 }
 
+TEST(VerificationTableTest, ASettingDoesNotHideAnother) {
+  Verification crash = Cell("Resize", "kornia", "", "");
+  crash.set_status("crashed");
+  crash.set_reason("killed by SIGSEGV");
+  const std::vector<Verification> cells = {
+      Cell("Resize", "kornia", "different", "resize: another size"), crash,
+      Cell("Resize", "kornia", "exact", "resize"),
+      Cell("Resize", "kornia", "exact", "resize")};
+  EXPECT_EQ(VerificationTable(cells),
+            "transform  kornia\n"
+            "────────────────────────────────────\n"
+            "Resize     different, crashed, exact\n"
+            "\n"
+            "Resize, kornia: different: resize: another size\n"
+            "Resize, kornia: crashed: killed by SIGSEGV\n");
+  EXPECT_EQ(VerificationSummary(cells),
+            "4 outputs (1 crashed, 1 different, 2 exact)");
+}
+
 TEST(EngineSpeedsTest, AnEngineIsKnownToOthersOfTheSameFilesAndSessions) {
   EngineSpeeds speeds;
   EXPECT_EQ(speeds.Get(7, 1), 0);

@@ -29,7 +29,6 @@ namespace {
 
 // An audit is not timed, so an epoch may take long before it counts as hung.
 constexpr double kPatience = 20;
-constexpr char kNoMechanism[] = "no mechanism";
 
 class LoaderAudit {
  public:
@@ -42,7 +41,7 @@ class LoaderAudit {
     RETURN_IF_ERROR(SetSpec());
     RETURN_IF_ERROR(AuditEpochs(audit));
     for (const int ranks : {2, 4}) {
-      ASSIGN_OR_RETURN(*audit->add_ranks(), AuditOfRanks(ranks));
+      RETURN_IF_ERROR(AuditRanksOf(ranks, audit));
     }
     ASSIGN_OR_RETURN(*audit->mutable_resume(), AuditOfResume());
     if (soak_s <= 0) return absl::OkStatus();
@@ -159,7 +158,7 @@ class LoaderAudit {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<AuditRanks> AuditOfRanks(int ranks) {
+  absl::Status AuditRanksOf(int ranks, Audit* audit) {
     std::vector<Child> children;
     std::vector<BatchIds> epochs;
     absl::Status failure;
@@ -178,11 +177,20 @@ class LoaderAudit {
       if (failure.ok()) epochs.push_back(BatchIdsOf(*reply));
     }
     if (absl::IsCancelled(failure)) return failure;
-    if (failure.ok()) return CompareRanks(epochs, input_.items);
-    AuditRanks found;
-    found.set_ranks(ranks);
-    found.set_reason(std::string(failure.message()));
-    return found;
+    AuditRanks* const found = audit->add_ranks();
+    if (failure.ok()) {
+      *found = CompareRanks(epochs, input_.items);
+      return absl::OkStatus();
+    }
+    found->set_ranks(ranks);
+    found->set_reason(std::string(failure.message()));
+    // A library that has no ranks says so; it does not crash or hang.
+    const std::string status = StatusOfFailure(failure);
+    if (status != "failed") {
+      audit->add_faults(
+          absl::StrCat(ranks, " ranks: ", status, ": ", found->reason()));
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<AuditResume> AuditOfResume() {

@@ -278,6 +278,13 @@ AuditWeights WeightsOf(const std::string& stream,
     }
   }
   if (rare_expected > 0) add_cell(rare_expected, rare_draws);
+  const auto drawn = std::count_if(own.begin(), own.end(),
+                                   [](double weight) { return weight > 0; });
+  if (cells < 2 && drawn > 1) {
+    found.set_reason(absl::StrCat("too few draws to tell, ", found.draws(),
+                                  "; use more of them: --sweep=steps=N"));
+    return found;
+  }
   found.set_mixture_error(distance / 2);
   found.set_chi_square(chi_square);
   found.set_p_value(cells > 1 ? ChiSquareTail(chi_square, cells - 1) : 1);

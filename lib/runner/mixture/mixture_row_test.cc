@@ -76,6 +76,14 @@ TEST(MixtureAuditTest, WeightsAreTestedByBlock) {
       1e-6);
 }
 
+TEST(MixtureAuditTest, TooFewDrawsAreNoPass) {
+  EXPECT_EQ(WeightsOf("x", Counted({0, 0, 16}), Sources(), {}, 4).reason(),
+            "too few draws to tell, 4; use more of them: --sweep=steps=N");
+  EXPECT_EQ(
+      WeightsOf("x", Counted({16, 0, 0}), Sources(), {"b", "c"}, 4).reason(),
+      "");
+}
+
 TEST(MixtureAuditTest, WhatIsLeftOutHasNoWeight) {
   const AuditWeights found =
       WeightsOf("x", Counted({400, 200, 0}), Sources(), {"c"}, 4);

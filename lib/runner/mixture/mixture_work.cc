@@ -346,7 +346,7 @@ class MixtureAudit {
     ASSIGN_OR_RETURN(const EpochReply before, Take(command));
     AuditResume* const resume = audit->mutable_resume();
     if (!before.has_state()) {
-      resume->set_reason("no mechanism");
+      resume->set_reason(kNoMechanism);
       AuditWeights* const resumed = audit->add_weights();
       resumed->set_stream("resumed");
       resumed->set_reason(resume->reason());
