@@ -124,9 +124,8 @@ int64_t SizeOf(const std::string& path) {
 }  // namespace
 
 int64_t ParseLabel(absl::string_view text) {
-  int64_t label = -1;
-  if (!absl::SimpleAtoi(text, &label)) return -1;
-  return std::max<int64_t>(label, -1);
+  int64_t label = kNoNumber;
+  return absl::SimpleAtoi(text, &label) && label >= -1 ? label : kNoNumber;
 }
 
 std::unique_ptr<Source> ListSource(std::vector<ListedFile> files,
@@ -269,10 +268,10 @@ class Index {
  private:
   static int64_t ReadLabel(int fd, const tar::Entry& entry) {
     char text[kLabelBytes];
-    if (entry.size > sizeof(text)) return -1;
+    if (entry.size > sizeof(text)) return kNoNumber;
     const ssize_t n =
         pread(fd, text, entry.size, static_cast<off_t>(entry.body_offset));
-    return n <= 0 ? -1 : ParseLabel(absl::string_view(text, n));
+    return n <= 0 ? kNoNumber : ParseLabel(absl::string_view(text, n));
   }
 
   int shard_;

@@ -95,7 +95,7 @@ class Source {
   // Used in messages: the path of the item, or a similar name.
   virtual std::string name(int64_t item) const = 0;
 
-  // Number of the item's class, or -1 if the source does not tell.
+  // Number of the item's class; -1 if the source does not tell, or kNoNumber.
   virtual int64_t label(int64_t item) const { return -1; }
 
   // True if items are decoded pixels in memory. Use Pixels then, and Place and
@@ -168,8 +168,11 @@ std::unique_ptr<Source> ArraySource(const uint8_t* data, int64_t count,
 // outlive it. InvalidArgument if they are not 8-bit HWC images.
 absl::StatusOr<std::unique_ptr<Source>> MemorySource(const Corpus& corpus);
 
-// The number in a `.cls` member; -1 if it is none. A member of more bytes is
-// none: its first ones may be another number.
+// Label of an item whose member `.cls` is no number of a class: an error unless
+// labels are not needed, or come from folders.
+inline constexpr int64_t kNoNumber = -2;
+// The number in a `.cls` member; kNoNumber if it is none, -1 if it says so
+// itself. A member of more bytes is none: its first ones may be another number.
 inline constexpr int64_t kLabelBytes = 20;
 int64_t ParseLabel(absl::string_view text);
 

@@ -156,6 +156,8 @@ TEST(ShardSourceTest, FindsImagesByWebDatasetNames) {
           .File("d.x/0003.cls", "13")
           .File("d.x/0004.npy", "m")
           .File("d.x/0004.cls", absl::StrCat("1", std::string(19, ' '), "2"))
+          .File("d.x/0005.cls", "cat")
+          .File("d.x/0005.jpg", "j")
           .Finish());
   const std::string b =
       WriteTestFile(folder, "b.tar",
@@ -166,12 +168,22 @@ TEST(ShardSourceTest, FindsImagesByWebDatasetNames) {
   const auto source = ShardSource({a, b});
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(Contents(**source),
-              ElementsAre(std::string(5000, 'j'), "n", "m", "long name"));
+              ElementsAre(std::string(5000, 'j'), "n", "m", "j", "long name"));
   EXPECT_EQ((*source)->name(0), a + ":d.x/0001.jpg");
   EXPECT_EQ((*source)->label(0), 7);
   EXPECT_EQ((*source)->label(1), 12);
-  EXPECT_EQ((*source)->label(2), -1) << "its first bytes are another number";
-  EXPECT_EQ((*source)->label(3), -1);
+  EXPECT_EQ((*source)->label(2), kNoNumber)
+      << "its first bytes are another number";
+  EXPECT_EQ((*source)->label(3), kNoNumber);
+  EXPECT_EQ((*source)->label(4), -1);
+}
+
+TEST(ShardSourceTest, WhatIsNoNumberIsNoLabel) {
+  EXPECT_EQ(ParseLabel(" 7\n"), 7);
+  EXPECT_EQ(ParseLabel("-1"), -1);
+  for (const char* text : {"", "cat", "1.0", "-2", "99999999999999999999"}) {
+    EXPECT_EQ(ParseLabel(text), kNoNumber) << text;
+  }
 }
 
 TEST(FolderSourceTest, OnlyPlainFilesAreItems) {

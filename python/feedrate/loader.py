@@ -51,9 +51,9 @@ class Loader:
       labels: a sequence with one number per item, in the order of
         ``loader.names``; or a function that makes the number of a name; or the
         names of the classes, such as ``labels=train.classes`` for a validation
-        split. Without it: the ``.cls`` members of shards, else the number of
-        the item's folder among all folders directly below the source, as
-        torchvision's ImageFolder has it, else -1.
+        split. Without it: the numbers in ``.cls`` members of shards, else the
+        number of the item's folder among all folders directly below the
+        source, as torchvision's ImageFolder has it, else -1.
       workers: threads; 0 makes batches in the thread that asks (of a store:
         in one other), or leaves all to the GPU's decoders. Default: one per
         CPU that this process may use, and with a GPU four fewer.
@@ -428,7 +428,11 @@ class Loader:
             _library.check(
                 self._library.feedrate_labels(self._handle, found.ctypes.data)
             )
-        if found.shape != (size,) or found.dtype.kind not in "iu":
+        if (
+            found.shape != (size,)
+            or found.dtype.kind not in "iu"
+            or found.max() > np.iinfo(np.int64).max
+        ):
             raise ValueError(
                 f"labels: is {found.dtype} of shape {found.shape}; needs"
                 f" {size} integers, one per item in the order of loader.names,"

@@ -34,6 +34,10 @@ class ArgumentsTest(cases.Case):
         for wrong, words in (
             ({"batch_size": 0}, "batch_size=0 .* from 1 on"),
             ({"batch_size": 2.5}, "batch_size=2.5 "),
+            ({"batch_size": 2**32 + 3}, "batch_size=4294967299 "),
+            ({"crop": (8, 2**32 + 8)}, "crop_width=4294967304 "),
+            ({"workers": 2**32 + 1}, "workers=4294967297 "),
+            ({"prefetch": 2**32 + 1}, "prefetch=4294967297 "),
             ({"workers": -1}, "workers=-1 "),
             ({"rank": 2, "world_size": 2}, "rank=2 .* 0 to 1"),
             ({"tail": "cut"}, "tail='cut' .* keep or pad or drop"),

@@ -183,7 +183,12 @@ class SourceTest(cases.Case):
             ),
             lambda i: i,
         )
-        for wrong in ([1, 2], np.zeros(30), np.zeros((30, 1), int)):
+        for wrong in (
+            [1, 2],
+            np.zeros(30),
+            np.zeros((30, 1), int),
+            np.full(30, 2**63, np.uint64),
+        ):
             with self.assertRaisesRegex(ValueError, "labels: .* 30 integers"):
                 self.loader(self.images, labels=wrong)
 
@@ -196,6 +201,12 @@ class SourceTest(cases.Case):
             sorted(shards.iterdir()),
         ):
             self.check(self.loader(source, shuffle=True), lambda i: i + 4)
+        cases.write_shards(shards, 30, 3, lambda i: "cat" if i == 7 else i)
+        with self.assertRaisesRegex(ValueError, "7.npy: .*cls is no number"):
+            self.loader(shards)
+        self.check(
+            self.loader(shards, labels=lambda n: int(n[-7:-4])), lambda i: i
+        )
 
     def test_stores_with_a_cache(self):
         shards = self.images / "shards"

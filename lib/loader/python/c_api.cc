@@ -203,7 +203,7 @@ absl::Status Open(Settings settings, const std::vector<std::string>& files,
       settings.Word<EpochShare::Tail>("tail", {"keep", "pad", "drop"});
   // -1 is the CPU.
   LoaderGpuSettings gpu;
-  gpu.device = opened->gpu = static_cast<int>(settings.Integer("gpu"));
+  gpu.device = opened->gpu = settings.Count("gpu");
   gpu.nvjpeg = settings.Text("nvjpeg");
   if (gpu.device >= 0 && make_gpu_engine == nullptr) {
     return absl::FailedPreconditionError(

@@ -51,6 +51,13 @@ int64_t Settings::Integer(const std::string& name) {
   return value;
 }
 
+int Settings::Count(const std::string& name) {
+  const std::string text = Text(name);
+  int value = 0;
+  if (!absl::SimpleAtoi(text, &value)) Fail(name, text);
+  return value;
+}
+
 std::vector<double> Settings::Numbers(const std::string& name) {
   const std::string text = Text(name);
   std::vector<double> numbers;
@@ -113,15 +120,24 @@ absl::Status LabelItems(const std::string& root,
                         LabeledSource* opened) {
   const Source& source = *opened->source;
   bool has_labels = false;
+  int64_t wrong = -1;
   std::vector<std::string> class_of;
   for (int64_t i = 0; i < source.size(); ++i) {
     opened->labels.push_back(source.label(i));
     has_labels = has_labels || opened->labels.back() >= 0;
+    if (wrong < 0 && opened->labels.back() == kNoNumber) wrong = i;
     class_of.push_back(ClassFolder(source.name(i), root));
   }
+  ItemClasses classes;
+  if (!has_labels || !known.empty()) {
+    ASSIGN_OR_RETURN(classes, NumberClasses(root, class_of, folders, known));
+  }
+  if (classes.names.empty() && wrong >= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(source.name(wrong),
+                     ": its member .cls is no number of a class; pass labels"));
+  }
   if (has_labels && known.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(ItemClasses classes,
-                   NumberClasses(root, class_of, folders, known));
   opened->labels = std::move(classes.labels);
   opened->classes = std::move(classes.names);
   return absl::OkStatus();
@@ -278,9 +294,9 @@ absl::Status AddSteps(Settings* settings, bool on_gpu, LoaderOptions* options) {
 
 absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
   LoaderOptions options;
-  options.batch_size = static_cast<int>(settings->Integer("batch_size"));
-  options.workers = static_cast<int>(settings->Integer("workers"));
-  options.buffers = static_cast<int>(settings->Integer("prefetch"));
+  options.batch_size = settings->Count("batch_size");
+  options.workers = settings->Count("workers");
+  options.buffers = settings->Count("prefetch");
   options.persistent = true;
   options.shuffle = settings->Integer("shuffle") != 0;
   options.seed = static_cast<uint64_t>(settings->Integer("seed"));
@@ -288,9 +304,9 @@ absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
   options.read_ahead.method = settings->Word<ReadMethod>(
       "read_ahead", {"inline", "threads", "io_uring", "auto"});
   Recipe& recipe = options.recipe;
-  recipe.channels = static_cast<int>(settings->Integer("channels"));
-  recipe.crop = static_cast<int>(settings->Integer("crop"));
-  recipe.crop_width = static_cast<int>(settings->Integer("crop_width"));
+  recipe.channels = settings->Count("channels");
+  recipe.crop = settings->Count("crop");
+  recipe.crop_width = settings->Count("crop_width");
   recipe.position =
       settings->Word<CropPosition>("crop_position", {"random", "center"});
   recipe.format = settings->Word<SampleFormat>(

@@ -23,6 +23,7 @@ class Settings {
 
   std::string Text(const std::string& name);
   int64_t Integer(const std::string& name);
+  int Count(const std::string& name);
   std::vector<double> Numbers(const std::string& name);
   // The place of the value in `words`.
   template <typename T>

@@ -32,6 +32,7 @@ class LeftOut {
   // "ignored 3 files: 2 .tif, 1 .txt; the first is PATH". Empty if it is
   // nothing.
   std::string Text() const;
+  int64_t total() const { return total_; }
 
  private:
   std::map<std::string, int64_t> kinds_;

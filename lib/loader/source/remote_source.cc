@@ -235,6 +235,7 @@ class ShardLister {
       }
       RETURN_IF_ERROR(ReadMany(requests, store_));
       for (size_t i = begin; i < end; ++i) {
+        if (label_of_[i].bytes == 0) continue;
         labels[i] = ParseLabel(
             absl::string_view(texts[i - begin].data(), label_of_[i].bytes));
       }

@@ -34,6 +34,18 @@ absl::Status CheckLabels(const ImageFolder& folder,
   return absl::OkStatus();
 }
 
+// Labels `all`, and keeps those of this process.
+absl::Status TakeShare(const ImageFolder& folder, std::vector<ImageFile> all,
+                       std::vector<int64_t>* kept, ImageData* data) {
+  RETURN_IF_ERROR(CheckLabels(folder, all));
+  const bool has_numbers = !all.empty() && all[0].label >= 0;
+  ASSIGN_OR_RETURN(data->classes, LabelImages(folder, /*folders=*/{}, &all));
+  data->files = ShareOf(folder, all, kept);
+  if (has_numbers || !data->classes.empty()) return absl::OkStatus();
+  data->note += ", classes in turn";
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ImageData> FromShards(const ImageFolder& folder,
                                      const std::vector<std::string>& shards) {
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source, ShardSource(shards));
@@ -47,10 +59,8 @@ absl::StatusOr<ImageData> FromShards(const ImageFolder& folder,
     all.push_back({std::move(name), source->Place(i).bytes, source->label(i),
                    std::move(above)});
   }
-  RETURN_IF_ERROR(CheckLabels(folder, all));
   std::vector<int64_t> kept;
-  ASSIGN_OR_RETURN(data.classes, LabelImages(folder, /*folders=*/{}, &all));
-  data.files = ShareOf(folder, all, &kept);
+  RETURN_IF_ERROR(TakeShare(folder, std::move(all), &kept, &data));
   data.source = SelectItems(std::move(source), std::move(kept));
   for (const std::string& path : shards) {
     std::error_code error;
@@ -85,10 +95,11 @@ absl::StatusOr<ImageData> FromStore(
          items[i].bytes, listing.labels[i],
          FolderOf(is_shards ? member : items[i].path)});
   }
-  RETURN_IF_ERROR(CheckLabels(folder, all));
+  if (listing.left_out.total() > 0) {
+    data.note = absl::StrCat(", ignored ", listing.left_out.total());
+  }
   std::vector<int64_t> kept;
-  ASSIGN_OR_RETURN(data.classes, LabelImages(folder, /*folders=*/{}, &all));
-  data.files = ShareOf(folder, all, &kept);
+  RETURN_IF_ERROR(TakeShare(folder, std::move(all), &kept, &data));
   std::vector<SourceFile> own;
   for (const int64_t i : kept) own.push_back(std::move(items[i]));
   ASSIGN_OR_RETURN(data.source, OpenRemoteSource(listing.store, own));

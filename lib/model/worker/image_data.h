@@ -20,6 +20,9 @@ struct ImageData {
   // Names of the classes by number, of all processes. Empty if no image is in a
   // subfolder, or `.cls` members have the numbers.
   std::vector<std::string> classes;
+  // What a training says of shards and stores: ", ignored 3, classes in turn",
+  // which are made up. Empty for folders, of which the runner says it.
+  std::string note;
   // Paths with the name of an image that are not regular files.
   std::vector<std::string> special;
   // Files on this machine that have the images. Empty for a store.

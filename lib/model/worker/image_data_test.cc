@@ -129,12 +129,35 @@ TEST_F(ImageDataTest, NumbersInShardsAreClasses) {
                 HasSubstr("0.tar:dog/1.jpg: is of class 7, and the model has "
                           "classes 0 to 4"));
   }
+  EXPECT_EQ(OpenImageData(Folder(), {})->note, "");
   Write("1.tar", tar::Builder().File("cat/5.jpg", "5").Finish());
   for (const bool is_store : {false, true}) {
     const auto store =
         is_store ? Store(Folder()) : std::map<std::string, std::string>();
     EXPECT_THAT(std::string(OpenImageData(Folder(), store).status().message()),
                 HasSubstr("1.tar:cat/5.jpg: has no number of a class"));
+  }
+}
+
+TEST_F(ImageDataTest, ClassesAreNotMadeUpInSilence) {
+  Write("0.tar", tar::Builder().File("1.jpg", "1").File("2.jpg", "2").Finish());
+  EXPECT_EQ(OpenImageData(Folder(), {})->note, ", classes in turn");
+  EXPECT_EQ(OpenImageData(Folder(), Store(Folder()))->note,
+            ", classes in turn");
+  Write("flat/1.jpg", "1");
+  Write("flat/notes.txt", "ignored");
+  const ImageFolder flat = Folder("flat");
+  EXPECT_EQ(OpenImageData(flat, Store(flat))->note,
+            ", ignored 1, classes in turn");
+  std::filesystem::remove_all(root_ / "flat");
+  Write("0.tar",
+        tar::Builder().File("1.jpg", "1").File("1.cls", "ant").Finish());
+  for (const bool is_store : {false, true}) {
+    const auto store =
+        is_store ? Store(Folder()) : std::map<std::string, std::string>();
+    EXPECT_THAT(std::string(OpenImageData(Folder(), store).status().message()),
+                HasSubstr("0.tar:1.jpg: has no number of a class; it needs one "
+                          "in a member .cls"));
   }
 }
 

@@ -125,7 +125,14 @@ absl::StatusOr<std::vector<std::string>> LabelAs(
                      " classes, and the model has ", folder.classes,
                      "; use data with as many classes as the model"));
   }
-  if (classes.names.empty()) return classes.names;
+  if (classes.names.empty()) {
+    for (const ImageFile& file : *all) {
+      if (file.label == kNoNumber) {
+        return CheckLabel(file.path, file.label, folder.classes);
+      }
+    }
+    return classes.names;
+  }
   for (size_t i = 0; i < all->size(); ++i) {
     if (classes.labels[i] < 0) {
       return absl::InvalidArgumentError(
@@ -211,7 +218,7 @@ absl::Status CheckLabel(const std::string& name, int64_t label,
   if (label >= 0 && label < classes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       name,
-      label < 0 ? ": has no number of a class; it needs a member .cls"
+      label < 0 ? ": has no number of a class; it needs one in a member .cls"
                 : absl::StrCat(": is of class ", label),
       ", and the model has classes 0 to ", classes - 1));
 }

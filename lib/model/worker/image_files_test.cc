@@ -238,7 +238,7 @@ TEST_F(ImageFilesTest, ShardsHaveNumbersOfClasses) {
   shard("a.tar", "10");
   EXPECT_THAT(mistake(Folder()), HasSubstr("a.tar:1.jpg: is of class 10, and"));
   shard("a.tar", "ant");
-  EXPECT_THAT(mistake(Folder()), HasSubstr("needs a member .cls"));
+  EXPECT_THAT(mistake(Folder()), HasSubstr("needs one in a member .cls"));
   std::ofstream(root_ / "a.tar") << "no archive";
   EXPECT_THAT(mistake(Folder()), HasSubstr("not a whole tar archive"));
 }

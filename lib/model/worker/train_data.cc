@@ -215,6 +215,7 @@ ImageData TrainData::ListData() {
   }
   ImageData data = LoaderValue(listing.get());
   class_names_ = data.classes;
+  note_ = data.note;
   // Of all processes together, so the first one tells.
   if (spec_.rank == 0) {
     listed_.total = static_cast<int64_t>(data.special.size());
@@ -315,7 +316,7 @@ void TrainData::LeaveOut(const SkippedFiles& skipped, TrainReply* reply) const {
 void TrainData::Describe(TrainReply* reply) const {
   SkippedFiles skipped = batches_->skipped();
   LeaveOut(skipped, reply);
-  reply->set_storage(storage_);
+  reply->set_storage(storage_ + note_);
   if (resident_ >= 0) reply->set_resident(resident_);
   // These were never counted as data.
   skipped.first.insert(skipped.first.end(), listed_.first.begin(),

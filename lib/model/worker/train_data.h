@@ -72,7 +72,7 @@ class TrainData {
   const std::function<void()> alive_;
 
   const Source* source_ = nullptr;
-  std::string storage_;
+  std::string storage_, note_;
   int64_t files_ = 0;
   int64_t file_bytes_ = 0;
   std::vector<int64_t> bytes_of_;  // Each of the files.
