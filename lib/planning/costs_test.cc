@@ -177,6 +177,7 @@ Row TheRow(const char* job, int run, const char* status, int attempt = 0) {
   row.set_status(status);
   row.set_attempt(attempt);
   row.set_machine_profile("here");
+  row.set_throughput(1);
   return row;
 }
 
@@ -187,6 +188,9 @@ TEST(ExistingRunsTest, OnlyWhatSucceededIsDone) {
     runs.Add(TheRow(status, 0, status));
     EXPECT_FALSE(runs.Done(status, 0)) << status;
   }
+  Row no_rate = TheRow("a", 1, "ok");
+  no_rate.set_throughput(std::nan(""));
+  runs.Add(no_rate);
   EXPECT_TRUE(runs.Done("a", 0));
   EXPECT_FALSE(runs.Done("a", 1));
   EXPECT_FALSE(runs.Done("other", 0));

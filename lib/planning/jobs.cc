@@ -176,7 +176,9 @@ void ExistingRuns::Add(const Row& row) {
   ++rows_;
   Attempt& attempt = jobs_[row.job_id()][row.run_index()];
   if (row.attempt() < attempt.number) return;
-  attempt = {row.attempt(), IsDone(row.status()),
+  // Nothing reads a row that is ok and has no rate.
+  const bool is_usable = row.status() != "ok" || row.throughput() > 0;
+  attempt = {row.attempt(), is_usable && IsDone(row.status()),
              AnswersForAllRuns(row.status())};
 }
 

@@ -294,6 +294,7 @@ TEST(ForEachJobTest, WhatIsDoneIsNotPlannedAgain) {
   ExistingRuns existing("");
   Row row;
   row.set_status("ok");
+  row.set_throughput(1);
   row.set_job_id(all.jobs[0].job_id());
   row.set_run_index(1);
   existing.Add(row);

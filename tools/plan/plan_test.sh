@@ -47,7 +47,7 @@ for line in sys.stdin:
     for run in job["run_indexes"]:
         print(json.dumps({"schema": 1, "record": "row",
                           "job_id": job["job_id"], "run_index": run,
-                          "attempt": 0, "status": sys.argv[1],
+                          "attempt": 0, "status": sys.argv[1], "throughput": 1,
                           "machine_profile": sys.argv[2]}))' "$1" "${2:-here}"
 }
 

@@ -74,9 +74,7 @@ void AddRow(const Row& row, ReportCell* cell, std::vector<double>* of_limits) {
   }
   if (!IsDone(row.status())) ++cell->failed_runs;
   if (row.status() == "ok") {
-    if (!std::isnan(row.throughput())) {
-      cell->throughputs.push_back(row.throughput());
-    }
+    cell->throughputs.push_back(row.throughput());
     cell->disturbed += DisturbancesOf(row).empty() ? 0 : 1;
     if (row.has_of_limit()) of_limits->push_back(row.of_limit());
   }

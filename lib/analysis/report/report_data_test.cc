@@ -1,5 +1,6 @@
 #include "lib/analysis/report/report_data.h"
 
+#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 namespace feedrate {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -132,6 +134,17 @@ TEST(ReportInputTest, BrokenLinesAreNamedAndTheRestIsRead) {
   EXPECT_EQ(input.broken_lines, 1);
   EXPECT_EQ(input.refused_records, 0);
   EXPECT_THAT(complaints, ElementsAre(HasSubstr("broken.jsonl:2")));
+  complaints.clear();
+  Row silent = MakeRow("b", "Blur", std::nan(""));
+  silent.set_status("failed");
+  EXPECT_EQ(
+      Read({Written("none.jsonl", LinesOf({MakeRow("a", "Blur", std::nan("")),
+                                           MakeRow("a", "Flip", 0), silent}))},
+           &complaints)
+          .rows.size(),
+      1);
+  EXPECT_THAT(complaints, Each(HasSubstr("\"throughput\" is no number above")));
+  EXPECT_EQ(complaints.size(), 2);
 }
 
 // A record that was read in part must not be in the report.

@@ -44,6 +44,10 @@ class Collector {
     if (record == "row") {
       Row row;
       RETURN_IF_ERROR(json.Read(&row));
+      if (row.status() == "ok" && !(row.throughput() > 0)) {
+        return absl::InvalidArgumentError(
+            "field \"throughput\" is no number above 0, but the status is ok");
+      }
       TakeRow(std::move(row));
     } else if (record == "env") {
       Env env;

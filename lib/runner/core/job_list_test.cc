@@ -301,6 +301,7 @@ class DoneRunsTest : public testing::Test {
     row.set_status(status);
     row.set_library_version(version);
     row.set_machine_profile(profile);
+    row.set_throughput(1);
     AppendRecord(row, &text_);
   }
 
@@ -333,6 +334,7 @@ TEST_F(DoneRunsTest, ColdRunsAreNoWarmRuns) {
   row.set_library_version("2.0");
   row.set_machine_profile("here");
   row.set_status("ok");
+  row.set_throughput(1);
   for (const char* label : {"cold", "partly_cold", "other"}) {
     row.set_job_id(label);
     row.clear_labels();
@@ -356,6 +358,7 @@ TEST_F(DoneRunsTest, RunsOnFewerProcessorsAreOtherRuns) {
   row.set_library_version("2.0");
   row.set_machine_profile("here");
   row.set_status("ok");
+  row.set_throughput(1);
   row.set_mode("pipeline");
   row.set_job_id("all");
   AppendRecord(row, &text_);
