@@ -417,6 +417,12 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
       Append(std::move(others), &jobs);
     }
   }
+  if (has_rules && !options.pairs_flag.empty() && input.paired_rows == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.pairs_flag,
+        ": is for the paired rows of a duel, and there are none; leave it out, "
+        "or use --tolerances"));
+  }
   SuiteOptions limits;
   limits.max_cannot_tell_percent = options.max_cannot_tell_percent;
   limits.min_compared_percent =

@@ -28,6 +28,8 @@ struct CompareOptions {
   double min_compared_percent = kMinComparedPercent;
   RunStatistic statistic = RunStatistic::kTypical;
   MetricChoice metrics = DefaultMetricChoice();
+  // A flag that was given and is for paired rows alone, such as --metrics.
+  std::string pairs_flag;
   std::string tolerances;
   bool with_tails = false;
   bool any_version = false;

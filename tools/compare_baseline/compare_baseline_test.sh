@@ -63,6 +63,8 @@ exits 3 'probe_accuracy' --current=same.json --eval=bad_eval.json --baselines=b
 exits 5 'there are baselines of m' --current=foreign.json --baselines=b
 exits 1 'cannot open' --current=none.json --baselines=b
 exits 1 '--baselines' --current=same.json
+exits 1 '--metrics: is for the paired rows' --current=same.json --baselines=b \
+  --metrics=cpu
 exits 1 'none' --current=same.json --baselines=none
 exits 5 'there are no rows' --current=/dev/null --baselines=b
 exits 3 'Verdict: slower' --current=slow.json --baselines=b --explain=metrics

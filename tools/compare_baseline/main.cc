@@ -223,6 +223,10 @@ absl::StatusOr<ExitCode> Compare() {
   options.min_compared_percent = FLAGS_min_compared;
   options.statistic = *ParseRunStatistic(FLAGS_statistic);
   ASSIGN_OR_RETURN(options.metrics, ParseMetricChoice(FLAGS_metrics));
+  for (const char* flag : {"metrics", "interest"}) {
+    if (gflags::GetCommandLineFlagInfoOrDie(flag).is_default) continue;
+    options.pairs_flag = absl::StrCat("--", flag);
+  }
   options.tolerances = FLAGS_tolerances;
   options.with_tails = FLAGS_tails;
   const bool is_terminal = FLAGS_output == "-" && isatty(STDOUT_FILENO) != 0;
