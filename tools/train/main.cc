@@ -163,9 +163,11 @@ std::map<std::string, std::string> SettingsFromFlags() {
       continue;
     }
     std::string value = flag.current_value;
-    double number = 0;
     if (flag.type == "bool") value = value == "true" ? "1" : "0";
-    if (flag.type == "double" && absl::SimpleAtod(value, &number)) {
+    // gflags prints 17 digits; fewer are enough for most numbers.
+    double number = 0, again = 0;
+    if (flag.type == "double" && absl::SimpleAtod(value, &number) &&
+        absl::SimpleAtod(absl::StrCat(number), &again) && again == number) {
       value = absl::StrCat(number);
     }
     settings[setting.name] = value;

@@ -52,6 +52,11 @@ has '"status":"diverged","reason":"the loss of step 7 is no number"'
 [[ ! -e "$TEST_TMPDIR/diverged.json" ]] || fail "metrics of a diverged training"
 run 3 --seed=15 --fail-on=diverged
 
+# All digits of a number count.
+run 0 --learning-rate=0.00012345678 --weight-decay=0.0001
+has '"learning_rate":"0.00012345678'
+has '"weight_decay":"0.0001"'
+
 run 0 --num-runs=2 --sweep='batch_size=8,16'
 [[ "$(rows)" == 4 ]] || fail "$(rows) rows of a sweep"
 
