@@ -25,7 +25,10 @@ shell_scripts() {
 # Sources that differ from LINT_BASE, committed or not.
 changed_sources() {
   local base
-  base="$(git merge-base HEAD "${LINT_BASE:-main}" 2>/dev/null)" || base=HEAD
+  base="$(git merge-base HEAD "${LINT_BASE:-main}" 2>/dev/null)" || {
+    echo "no ${LINT_BASE:-main}: clang-tidy reads only what is not committed" >&2
+    base=HEAD
+  }
   {
     git diff --name-only --diff-filter=d "$base" -- '*.cc'
     git ls-files --others --exclude-standard -- '*.cc'

@@ -54,8 +54,10 @@ class Setting:
     rows: list = dataclasses.field(default_factory=list)
 
     def failure(self):
-        """Why it is not compared: the reason of its first run that failed.
-        Empty: all were good."""
+        """Why it is not compared: the reason of its first run that failed, or
+        that there is none. Empty: all were good."""
+        if not self.rows:
+            return "it has no rows"
         return next(
             (row["reason"] for row in self.rows if row["status"] != "ok"), ""
         )

@@ -31,6 +31,14 @@ def setting(name, speeds, labels=(), where="s", settings=None):
 FIRST = [100, 102, 98, 101, 99, 100]
 
 
+class FailureTest(unittest.TestCase):
+    def test_a_setting_without_rows_has_failed(self):
+        none = study.Setting("s", "a", {"library": "native"}, [0], [])
+        self.assertEqual(
+            study.takeaways([none])[1], "  a: failed: it has no rows"
+        )
+
+
 class IntervalTest(unittest.TestCase):
     def test_known_values(self):
         # With six values, the interval goes from the least to the greatest, and
