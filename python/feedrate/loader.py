@@ -485,8 +485,15 @@ class Loader:
             )
 
     def _warn_of_items(self) -> None:
-        """What is in the source and not among the items, or without label."""
+        """What is in the source and not among the items, in a batch, or with a
+        label."""
         texts = []
+        if len(self) == 0:
+            texts.append(
+                f"an epoch has no batch: {self.size} items over"
+                f" {self.world_size} ranks are less than batch_size="
+                f"{self.batch_size} on each"
+            )
         left_out = _library.left_out(self._handle)
         if left_out:
             texts.append(f"{self._path}: {left_out}")

@@ -105,6 +105,8 @@ class OrderTest(cases.Case):
             self.assertEqual(len(set(found)), 100 if tail == "pad" else 96)
         dropped = self.loader(self.array(), drop_last=True)
         self.assertEqual([len(i) for i, _ in dropped], [8] * 12)
+        with self.assertWarnsRegex(RuntimeWarning, "an epoch has no batch"):
+            self.loader(self.array(7), drop_last=True)
 
     def test_the_number_of_workers_changes_nothing(self):
         source = cases.noisy(30)
