@@ -231,9 +231,13 @@ class ImageEvalTest(unittest.TestCase):
         )
 
     def test_processes_share_the_validation(self):
+        """And say what they skip."""
+        partly = labeled_images(self.folder / "partly")
+        for name in ("green/broken.png", "red/broken.jpg"):
+            (partly / name).write_text("no image")
         flags = [
             "--validate-every=6",
-            f"--validation-dataset={self.images}",
+            f"--validation-dataset={partly}",
             "--world-size=2",
             "--batch-size=2",
         ]
@@ -242,6 +246,7 @@ class ImageEvalTest(unittest.TestCase):
             self.assertEqual(row["status"], "ok", row["reason"])
             (validation,) = row["train"]["validations"]
             self.assertEqual(validation["images"], 24)
+            self.assertEqual(validation["skipped"], 2)
 
     def test_a_validation_that_cannot_be_is_one_line(self):
         flat = self.folder / "unlabeled"

@@ -33,6 +33,8 @@ Validator::Validator(const TrainSpec& spec, const ModelSpec& model,
         "subfolder per class");
   }
   images_ = *std::move(images);
+  // Of all processes together, so the first one tells.
+  if (spec.rank == 0) unusable_ = static_cast<int64_t>(images_.special.size());
 }
 
 Validation Validator::Run(const Trainer& trainer, at::Device device,
@@ -51,11 +53,12 @@ Validation Validator::Run(const Trainer& trainer, at::Device device,
                            return trainer.Predict(batch);
                          });
   }
-  at::Tensor sums =
-      at::tensor({static_cast<double>(scores.images),
-                  static_cast<double>(scores.top1),
-                  static_cast<double>(scores.top5), scores.loss_sum})
-          .to(device);
+  const int64_t skipped = scores.skipped.total + unusable_;
+  at::Tensor sums = at::tensor({static_cast<double>(scores.images),
+                                static_cast<double>(scores.top1),
+                                static_cast<double>(scores.top5),
+                                scores.loss_sum, static_cast<double>(skipped)})
+                        .to(device);
   // The mean over processes, of which mostly ratios are used.
   if (sync != nullptr) sync->Average(sums);
   sums = sums.to(at::kCPU);
@@ -66,6 +69,7 @@ Validation Validator::Run(const Trainer& trainer, at::Device device,
   Validation validation;
   validation.set_step(trainer.step());
   validation.set_images(std::llround(sum[0] * world_size_));
+  validation.set_skipped(std::llround(sum[4] * world_size_));
   validation.set_top1(100 * sum[1] / sum[0]);
   validation.set_top5(100 * sum[2] / sum[0]);
   validation.set_loss(sum[3] / sum[0]);

@@ -33,6 +33,8 @@ class Validator {
   const int world_size_;
   // This process's part.
   LabeledImages images_;
+  // Number of files with the name of an image that are none.
+  int64_t unusable_ = 0;
 };
 
 }  // namespace feedrate

@@ -388,8 +388,11 @@ std::string ValidationTable(const std::vector<Row>& rows) {
   for (const Row* row : OkRows(rows)) {
     if (!table.empty() && !row->train().validations().empty()) table.AddRule();
     for (const Validation& validation : row->train().validations()) {
-      table.AddRow({NameOf(*row), absl::StrCat(validation.step()),
-                    absl::StrCat(validation.images()),
+      std::string images = absl::StrCat(validation.images());
+      if (validation.skipped() > 0) {
+        absl::StrAppend(&images, ", ", validation.skipped(), " skipped");
+      }
+      table.AddRow({NameOf(*row), absl::StrCat(validation.step()), images,
                     SignificantText(validation.loss(), 4),
                     PercentText(validation.top1() / 100),
                     PercentText(validation.top5() / 100)});

@@ -171,6 +171,8 @@ TEST(ValidationTableTest, HasALinePerValidation) {
   const std::string table = ValidationTable({row});
   EXPECT_THAT(table, HasSubstr("batch 8    10      50"));
   EXPECT_THAT(table, HasSubstr("batch 8    20      50  1.250  62.0%  98.0%"));
+  row.mutable_train()->mutable_validations(1)->set_skipped(3);
+  EXPECT_THAT(ValidationTable({row}), HasSubstr("  50, 3 skipped  "));
 }
 
 TEST(ConclusionTest, NamesTheLargestPartAndItsKernel) {
