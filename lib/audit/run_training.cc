@@ -24,6 +24,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
+#include "lib/base/text.h"
 #include "lib/base/unique_fd.h"
 #include "lib/base/xoshiro.h"
 #include "lib/machine/process_counters.h"
@@ -139,14 +140,20 @@ absl::Status RunToEnd(const std::string& command) {
 
 absl::StatusOr<std::vector<AuditLine>> ReadLines(const std::string& path) {
   std::vector<AuditLine> lines;
+  std::string complaint;
   RecordReader reader(
       [&lines](absl::string_view record, JsonReader& json) {
         if (record != "audit_line") return absl::OkStatus();
         return json.Read(&lines.emplace_back());
       },
-      [](const std::string&) {});
+      [&complaint](const std::string& text) { complaint = text; });
   RETURN_IF_ERROR(reader.ReadFile(path));
-  return lines;
+  if (reader.broken_lines() == 0) return lines;
+  // A batch that was left out would be taken for items never seen, or hide
+  // that some were seen twice.
+  return absl::DataLossError(
+      absl::StrCat(Counted(reader.broken_lines(), "note"),
+                   " of the training cannot be read: ", complaint));
 }
 
 class Runner {

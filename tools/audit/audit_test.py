@@ -140,6 +140,13 @@ class AuditTest(unittest.TestCase):
         ):
             done = subprocess.run([AUDIT, *flags], capture_output=True)
             self.assertEqual(done.returncode, 1, flags)
+        # What cannot be read is not left out.
+        line = '{"schema":1,"record":"audit_line","rank":0,"rank":1}\\n\\n'
+        script = f"printf '{line}' >$FEEDRATE_AUDIT/1.jsonl"
+        command = [AUDIT, f"--dataset={self.ids}", "--", "sh", "-c", script]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("1 note of the training cannot be read", done.stderr)
         # Nothing is left of what was recorded.
         self.assertEqual(list(self.root.glob("feedrate-audit*")), [])
 
