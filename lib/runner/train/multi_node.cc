@@ -106,12 +106,12 @@ UniqueFd TryConnect(const std::string& host, int port) {
 }
 
 // The next line that the peer sends. Empty if it sends none in time.
-std::string LineOf(int fd) {
+std::string LineOf(int fd, absl::Duration limit = kGreeting) {
   std::string said;
   const Stopwatch watch;
-  while (said.size() < kMostGreeting &&
-         Readable(
-             fd, std::max(absl::ZeroDuration(), kGreeting - watch.Elapsed()))) {
+  while (
+      said.size() < kMostGreeting &&
+      Readable(fd, std::max(absl::ZeroDuration(), limit - watch.Elapsed()))) {
     char letter = 0;
     if (recv(fd, &letter, 1, 0) != 1) return "";
     if (letter == '\n') return said;
@@ -213,12 +213,13 @@ absl::StatusOr<std::string> ReadSecret(const std::string& path) {
 //   leader:    feedrate NUMBER
 //   follower:  NUMBER PROOF
 //   leader:    PROOF
-absl::optional<RankSession> GreetFollower(int fd, const std::string& secret) {
+absl::optional<RankSession> GreetFollower(int fd, const std::string& secret,
+                                          absl::Duration limit) {
   const absl::StatusOr<std::string> own = RandomWord();
   if (!own.ok() || !SendAll(fd, absl::StrCat(kGreetingWord, *own, "\n")).ok()) {
     return absl::nullopt;
   }
-  const std::vector<std::string> words = absl::StrSplit(LineOf(fd), ' ');
+  const std::vector<std::string> words = absl::StrSplit(LineOf(fd, limit), ' ');
   if (words.size() != 2) return absl::nullopt;
   const std::string both = absl::StrCat(*own, " ", words[0]);
   if (!IsSame(words[1], Proof(secret, absl::StrCat("follower ", both))) ||
@@ -274,7 +275,8 @@ absl::StatusOr<std::unique_ptr<RankLeader>> RankLeader::Gather(
     }
     UniqueFd guest(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!guest.valid()) continue;
-    if (auto session = GreetFollower(guest.get(), secret->word())) {
+    if (auto session = GreetFollower(guest.get(), secret->word(),
+                                     std::min(kGreeting, left))) {
       leader->followers_.push_back({std::move(guest), *std::move(session)});
     }
   }
