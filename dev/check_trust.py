@@ -92,7 +92,7 @@ LINES = [
             "lib/records/",
             "lib/runner/eval/eval_run.cc",
             "lib/runner/train/train_processes.cc",
-            "lib/worker/json_line.h",
+            "lib/worker/message.cc",
         ],
         "lib/records for records, lib/imports/json_values.h for results of "
         "other harnesses, lib/json/json.h for the rest",

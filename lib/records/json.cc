@@ -467,8 +467,9 @@ std::string ReadUntrustedValue(const element& value,
                                const FieldDescriptor* field, Message* message) {
   const Reflection& reflection = *message->GetReflection();
   if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-    const bool usable =
-        !IsNegative(value) && ReadValue(value, field, message).ok();
+    const bool in_range =
+        !IsNegative(value) || field->options().GetExtension(may_be_negative);
+    const bool usable = in_range && ReadValue(value, field, message).ok();
     return usable ? "" : field->name();
   }
   Message* const part = field->is_repeated()

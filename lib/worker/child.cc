@@ -28,18 +28,20 @@ namespace {
 constexpr int64_t kMaxOutputBytes = int64_t{4} << 30;
 
 bool IsSound(const OutputItem& item) {
-  int64_t bytes = item.dtype == "uint8" ? 1 : item.dtype == "float32" ? 4 : 0;
-  const bool is_image = item.layout == "HWC" || item.layout == "CHW";
-  const bool is_clip = item.layout == "THWC" || item.layout == "TCHW";
-  if (bytes == 0 || item.offset < 0 || (!is_image && !is_clip) ||
-      item.shape.size() != item.layout.size()) {
+  int64_t bytes = item.dtype() == "uint8"     ? 1
+                  : item.dtype() == "float32" ? 4
+                                              : 0;
+  const bool is_image = item.layout() == "HWC" || item.layout() == "CHW";
+  const bool is_clip = item.layout() == "THWC" || item.layout() == "TCHW";
+  if (bytes == 0 || item.offset() < 0 || (!is_image && !is_clip) ||
+      item.shape_size() != static_cast<int>(item.layout().size())) {
     return false;
   }
-  for (const int64_t size : item.shape) {
+  for (const int64_t size : item.shape()) {
     if (size <= 0 || size > kMaxOutputBytes / bytes) return false;
     bytes *= size;
   }
-  return bytes == item.bytes;
+  return bytes == item.bytes();
 }
 
 bool ReadAll(int fd, int64_t offset, std::string* bytes) {
@@ -58,14 +60,15 @@ bool ReadAll(int fd, int64_t offset, std::string* bytes) {
 absl::StatusOr<TimeReply> CheckTimeReply(const TimeCommand& command,
                                          absl::StatusOr<TimeReply> reply) {
   if (!reply.ok()) return reply;
-  const int64_t chunks = (reply->items() + command.chunk - 1) / command.chunk;
-  const bool all = reply->items() == command.count;
-  if (reply->items() < 0 || reply->items() > command.count ||
-      (!all && command.limit_s <= 0) || chunks != reply->samples_s_size()) {
+  const int64_t chunk = std::max<int64_t>(command.chunk(), 1);
+  const int64_t chunks = (reply->items() + chunk - 1) / chunk;
+  const bool all = reply->items() == command.count();
+  if (reply->items() < 0 || reply->items() > command.count() ||
+      (!all && command.limit_s() <= 0) || chunks != reply->samples_s_size()) {
     return absl::DataLossError(
         absl::StrCat("answered with ", reply->samples_s_size(), " timings of ",
-                     reply->items(), " items when asked for ", command.count,
-                     " in chunks of ", command.chunk));
+                     reply->items(), " items when asked for ", command.count(),
+                     " in chunks of ", chunk));
   }
   const auto& at = reply->probes_at();
   if (at.size() != reply->probes_s_size() ||
@@ -88,13 +91,13 @@ absl::StatusOr<EpochReply> CheckEpochReply(const EpochCommand& command,
   if (!reply.ok()) return reply;
   const int64_t samples = reply->samples_s_size();
   // An audit must see a loader that delivers too much.
-  const bool too_many = reply->items() > command.count && !command.ids;
+  const bool too_many = reply->items() > command.count() && !command.ids();
   if (too_many || reply->batches() != samples ||
       (reply->items() > 0) != (reply->batches() > 0)) {
     return absl::DataLossError(
         absl::StrCat("answered with ", samples, " timings of ",
                      reply->batches(), " batches and ", reply->items(),
-                     " items when asked for ", command.count, " items"));
+                     " items when asked for ", command.count(), " items"));
   }
   // Allow for differences between the clocks of two processes.
   const double most = reply->elapsed_s() + 1e-3;
@@ -109,27 +112,27 @@ absl::StatusOr<EpochReply> CheckEpochReply(const EpochCommand& command,
 
 // Copies `wanted` outputs from the memory file of process `pid`. DataLoss if
 // they are missing, or their shapes do not match their sizes.
-absl::StatusOr<std::vector<ChildOutput>> CopyOutputs(int64_t pid, size_t wanted,
+absl::StatusOr<std::vector<ChildOutput>> CopyOutputs(int64_t pid, int wanted,
                                                      const OutputReply& reply) {
   const UniqueFd file(
-      open(absl::StrCat("/proc/", pid, "/fd/", reply.fd).c_str(),
+      open(absl::StrCat("/proc/", pid, "/fd/", reply.fd()).c_str(),
            O_RDONLY | O_CLOEXEC));
-  if (!file.valid() || reply.outputs.size() != wanted) {
-    return absl::DataLossError(absl::StrCat("gave ", reply.outputs.size(),
+  if (!file.valid() || reply.outputs_size() != wanted) {
+    return absl::DataLossError(absl::StrCat("gave ", reply.outputs_size(),
                                             " outputs of ", wanted,
                                             ", or no file with them"));
   }
   std::vector<ChildOutput> outputs;
-  for (const OutputItem& item : reply.outputs) {
+  for (const OutputItem& item : reply.outputs()) {
     if (!IsSound(item)) {
       return absl::DataLossError(
-          absl::StrCat("described an output that cannot be: ", item.bytes,
-                       " bytes of ", item.dtype, " ", item.layout));
+          absl::StrCat("described an output that cannot be: ", item.bytes(),
+                       " bytes of ", item.dtype(), " ", item.layout()));
     }
     ChildOutput& output = outputs.emplace_back();
     output.info = item;
-    output.bytes.resize(item.bytes);
-    if (!ReadAll(file.get(), item.offset, &output.bytes)) {
+    output.bytes.resize(item.bytes());
+    if (!ReadAll(file.get(), item.offset(), &output.bytes)) {
       return absl::DataLossError("gave an output that ends too early");
     }
   }
@@ -264,7 +267,7 @@ absl::StatusOr<std::string> MeasuredChild::Wait(absl::Duration limit,
 absl::Status MeasuredChild::EndOf(const absl::StatusOr<ChildInfo>& child) {
   if (!child.ok()) return child.status();
   const bool was_killed =
-      WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGKILL;
+      WIFSIGNALED(child->status()) && WTERMSIG(child->status()) == SIGKILL;
   if (guard_ != nullptr && guard_->Exceeded()) {
     return absl::ResourceExhaustedError("");
   }
@@ -272,7 +275,7 @@ absl::Status MeasuredChild::EndOf(const absl::StatusOr<ChildInfo>& child) {
     return absl::ResourceExhaustedError(
         "killed by the kernel because the machine ran out of memory");
   }
-  return absl::AbortedError(ExitText(child->status));
+  return absl::AbortedError(ExitText(child->status()));
 }
 
 absl::Status MeasuredChild::BuryClosed() {
@@ -318,16 +321,16 @@ absl::StatusOr<Reply> MeasuredChild::Judge(absl::StatusOr<Reply> reply) {
 absl::StatusOr<PrepareReply> MeasuredChild::Prepare(
     const PrepareCommand& command, absl::Duration limit) {
   ASSIGN_OR_RETURN(const std::string line,
-                   Exchange(PrepareLine(command), limit, kMaxReplyBytes));
-  return Judge(ParsePrepareReply(line));
+                   Exchange(CommandLine(command), limit, kMaxReplyBytes));
+  return Judge(ParseReply<PrepareReply>(line));
 }
 
 absl::StatusOr<TimeReply> MeasuredChild::Time(const TimeCommand& command,
                                               absl::Duration limit) {
-  const int64_t chunk = std::max<int64_t>(command.chunk, 1);
-  const size_t samples = command.count / chunk + 1;
+  const int64_t chunk = std::max<int64_t>(command.chunk(), 1);
+  const size_t samples = command.count() / chunk + 1;
   ASSIGN_OR_RETURN(const std::string line,
-                   Exchange(TimeLine(command), limit,
+                   Exchange(CommandLine(command), limit,
                             kMaxReplyBytes + samples * 3 * kBytesPerSample));
   return Judge(CheckTimeReply(command, ParseTimeReply(line)));
 }
@@ -336,15 +339,16 @@ absl::StatusOr<EpochReply> MeasuredChild::Epoch(const EpochCommand& command,
                                                 int64_t batch_size,
                                                 absl::Duration limit,
                                                 int64_t datasets) {
-  const size_t batches = command.count / std::max<int64_t>(batch_size, 1) + 1;
+  const size_t batches = command.count() / std::max<int64_t>(batch_size, 1) + 1;
   // A mixture has a second time and at most two numbers per data set.
   const size_t per_batch = datasets > 0
                                ? 2 * kBytesPerSample + datasets * kBytesPerCount
                                : kBytesPerSample;
   // Loaders with a checkpoint of megabytes keep a record of each item.
-  const size_t for_ids = command.ids ? kMaxStateBytes + command.count * 32 : 0;
+  const size_t for_ids =
+      command.ids() ? kMaxStateBytes + command.count() * 32 : 0;
   ASSIGN_OR_RETURN(const std::string line,
-                   Exchange(EpochLine(command), limit,
+                   Exchange(CommandLine(command), limit,
                             kMaxReplyBytes + kMaxErrorBytes +
                                 batches * per_batch + for_ids));
   return Judge(CheckEpochReply(command, ParseEpochReply(line)));
@@ -352,16 +356,17 @@ absl::StatusOr<EpochReply> MeasuredChild::Epoch(const EpochCommand& command,
 
 absl::StatusOr<StopReply> MeasuredChild::Stop(absl::Duration limit) {
   ASSIGN_OR_RETURN(const std::string line,
-                   Exchange(StopLine(), limit, kMaxReplyBytes));
-  return Judge(ParseStopReply(line));
+                   Exchange(CommandLine(StopCommand()), limit, kMaxReplyBytes));
+  return Judge(ParseReply<StopReply>(line));
 }
 
 absl::StatusOr<std::vector<ChildOutput>> MeasuredChild::Outputs(
     const OutputCommand& command, absl::Duration limit) {
   ASSIGN_OR_RETURN(const std::string line,
-                   Exchange(OutputLine(command), limit, kMaxReplyBytes));
-  ASSIGN_OR_RETURN(const OutputReply reply, Judge(ParseOutputReply(line)));
-  return Judge(CopyOutputs(pid_, command.indexes.size(), reply));
+                   Exchange(CommandLine(command), limit, kMaxReplyBytes));
+  ASSIGN_OR_RETURN(const OutputReply reply,
+                   Judge(ParseReply<OutputReply>(line)));
+  return Judge(CopyOutputs(pid_, command.indexes_size(), reply));
 }
 
 }  // namespace feedrate

@@ -49,7 +49,7 @@ class ChildTest : public testing::Test {
         server_.get(), "fake", no_corpus.get(), memory_limit_bytes);
     EXPECT_TRUE(child.ok()) << child.status();
     PrepareCommand command;
-    command.transform = transform;
+    command.set_transform(transform);
     EXPECT_TRUE((*child)->Prepare(command, kLong).ok());
     return *std::move(child);
   }
@@ -57,7 +57,8 @@ class ChildTest : public testing::Test {
   // Returns the status of timing ten items of `transform`.
   absl::Status Time(MeasuredChild* child, absl::Duration limit = kLong) {
     TimeCommand command;
-    command.count = 10;
+    command.set_count(10);
+    command.set_chunk(1);
     return child->Time(command, limit).status();
   }
 
@@ -68,8 +69,8 @@ class ChildTest : public testing::Test {
 TEST_F(ChildTest, TimesItems) {
   const std::unique_ptr<MeasuredChild> child = Spawn("ok");
   TimeCommand command;
-  command.count = 10;
-  command.chunk = 4;
+  command.set_count(10);
+  command.set_chunk(4);
   const absl::StatusOr<TimeReply> reply = child->Time(command, kLong);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_THAT(reply->samples_s(), ElementsAre(0.5, 0.5, 0.5));
@@ -79,13 +80,15 @@ TEST_F(ChildTest, TimesItems) {
 TEST_F(ChildTest, CopiesOutputs) {
   const std::unique_ptr<MeasuredChild> child = Spawn("ok");
   OutputCommand command;
-  command.indexes = {0};
+  command.add_indexes(0);
   const auto outputs = child->Outputs(command, kLong);
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   ASSERT_EQ(outputs->size(), 1);
   EXPECT_EQ((*outputs)[0].bytes.size(), 12);
   EXPECT_EQ((*outputs)[0].bytes[11], 11);
-  command.indexes = {0, 1};
+  for (const int64_t index : {0, 1}) {
+    command.add_indexes(index);
+  }
   EXPECT_EQ(child->Outputs(command, kLong).status().code(),
             absl::StatusCode::kDataLoss);
 }
@@ -93,7 +96,7 @@ TEST_F(ChildTest, CopiesOutputs) {
 TEST_F(ChildTest, ARefusalLeavesTheChildAlive) {
   const std::unique_ptr<MeasuredChild> child = Spawn("ok");
   PrepareCommand command;
-  command.transform = "refuse";
+  command.set_transform("refuse");
   const absl::Status status = child->Prepare(command, kLong).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnknown);
   EXPECT_EQ(status.message(), "TypeError: no such transform");
@@ -219,7 +222,7 @@ TEST(ServerTest, PassesTheEnvironmentOn) {
   ASSERT_TRUE(server.ok());
   const absl::StatusOr<Hello> hello = (*server)->WaitReady(kLong);
   ASSERT_TRUE(hello.ok()) << hello.status();
-  EXPECT_EQ(hello->versions.at("fake"), "9");
+  EXPECT_EQ(hello->versions().at("fake"), "9");
 }
 
 }  // namespace

@@ -27,20 +27,12 @@ void RoundTrip(absl::string_view line, Parse parse, Print print) {
   CHECK_EQ(print(*again), once);
 }
 
-std::string PrintCommand(const ChildCommand& command) {
-  switch (command.op) {
-    case ChildCommand::Op::kPrepare:
-      return PrepareLine(command.prepare);
-    case ChildCommand::Op::kTime:
-      return TimeLine(command.time);
-    case ChildCommand::Op::kEpoch:
-      return EpochLine(command.epoch);
-    case ChildCommand::Op::kOutput:
-      return OutputLine(command.output);
-    case ChildCommand::Op::kStop:
-      return StopLine();
-  }
-  return "\n";
+// Prints the command that is set.
+std::string PrintCommand(const google::protobuf::Message& message) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  return CommandLine(reflection.GetMessage(
+      message, reflection.GetOneofFieldDescriptor(
+                   message, message.GetDescriptor()->oneof_decl(0))));
 }
 
 }  // namespace
@@ -49,14 +41,16 @@ std::string PrintCommand(const ChildCommand& command) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace feedrate;  // NOLINT(build/namespaces)
   const absl::string_view line(reinterpret_cast<const char*>(data), size);
-  RoundTrip(line, ParseHello, HelloLine);
-  RoundTrip(line, ParseControlRequest, ControlRequestLine);
-  RoundTrip(line, ParseChildInfo, ReapedLine);
-  RoundTrip(line, ParsePrepareReply, ReplyLine);
+  RoundTrip(line, ParseReply<Hello>, ReplyLine);
+  RoundTrip(line, ParseReply<ChildInfo>, ReplyLine);
+  RoundTrip(line, ParseReply<PrepareReply>, ReplyLine);
   RoundTrip(line, ParseTimeReply, ReplyLine);
-  RoundTrip(line, ParseOutputReply, OutputReplyLine);
+  RoundTrip(line, ParseReply<OutputReply>, ReplyLine);
   RoundTrip(line, ParseEpochReply, ReplyLine);
-  RoundTrip(line, ParseStopReply, ReplyLine);
+  RoundTrip(line, ParseReply<StopReply>, ReplyLine);
+  RoundTrip(line, ParseReply<SourceFileLine>, ReplyLine);
+  RoundTrip(line, ParseReply<MixtureSourceLine>, ReplyLine);
+  RoundTrip(line, ParseControlRequest, PrintCommand);
   RoundTrip(line, ParseChildCommand, PrintCommand);
   return 0;
 }

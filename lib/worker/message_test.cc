@@ -1,18 +1,12 @@
 #include "lib/worker/message.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/memory_file.h"
-#include "lib/base/unique_fd.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {
@@ -31,47 +25,54 @@ void SetList(const std::vector<std::common_type_t<Value>>& values,
   list->Assign(values.begin(), values.end());
 }
 
+template <typename Command>
+Command Parsed(const Command& command) {
+  const auto parsed = ParseChildCommand(WithoutNewline(CommandLine(command)));
+  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  ChildCommand any = parsed.value_or(ChildCommand());
+  const google::protobuf::Message& inner = any.GetReflection()->GetMessage(
+      any, any.GetReflection()->GetOneofFieldDescriptor(
+               any, any.GetDescriptor()->oneof_decl(0)));
+  Command back;
+  back.CopyFrom(inner);
+  return back;
+}
+
 TEST(MessageTest, HelloRoundTrip) {
   Hello hello;
-  hello.pid = 12;
-  hello.versions = {{"kornia", "0.8.2"}, {"torchvision", "0.26.0"}};
-  hello.import_s = 2.5;
-  const std::string line = HelloLine(hello);
+  hello.set_hello(1);
+  hello.set_pid(12);
+  (*hello.mutable_versions())["kornia"] = "0.8.2";
+  (*hello.mutable_versions())["torchvision"] = "0.26.0";
+  hello.set_import_s(2.5);
+  const std::string line = ReplyLine(hello);
   EXPECT_EQ(line, R"({"hello":1,"pid":12,"versions":{"kornia":"0.8.2",)"
                   R"("torchvision":"0.26.0"},"import_s":2.5})"
                   "\n");
-  const auto parsed = ParseHello(WithoutNewline(line));
+  const auto parsed = ParseReply<Hello>(WithoutNewline(line));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->versions, hello.versions);
+  EXPECT_EQ(ReplyLine(*parsed), line);
 }
 
 TEST(MessageTest, PrepareRoundTripKeepsOddText) {
   PrepareCommand command;
-  command.library = "pillow";
-  command.transform = "Resize";
-  command.native_op = "Image.resize";
-  command.params = {"size=(512,512)", "name=\"a\\b\"\n\xff"};
-  command.scenario = "image-rgb";
-  command.device = "cpu";
-  command.seed = -7;
-  command.opencv_threads = 0;
-  const auto parsed = ParseChildCommand(WithoutNewline(PrepareLine(command)));
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->op, ChildCommand::Op::kPrepare);
-  EXPECT_EQ(parsed->prepare.params[0], "size=(512,512)");
-  EXPECT_EQ(parsed->prepare.params[1], "name=\"a\\b\"\n\xEF\xBF\xBD");
-  EXPECT_EQ(parsed->prepare.seed, -7);
-  EXPECT_EQ(parsed->prepare.opencv_threads, 0);
-  EXPECT_EQ(parsed->prepare.torch_intra_op, -1);
+  command.add_params("size=(512,512)");
+  command.add_params("name=\"a\\b\"\n\xff");
+  command.set_seed(-7);
+  command.set_opencv_threads(0);
+  const PrepareCommand parsed = Parsed(command);
+  EXPECT_EQ(parsed.params(0), "size=(512,512)");
+  EXPECT_EQ(parsed.params(1), "name=\"a\\b\"\n\xEF\xBF\xBD");
+  EXPECT_EQ(parsed.seed(), -7);
+  EXPECT_TRUE(parsed.has_opencv_threads());
+  EXPECT_FALSE(parsed.has_torch_intra_op());
 }
 
 TEST(MessageTest, TimeRoundTripIsExact) {
   TimeCommand command;
-  command.count = 2000;
-  command.seed = ~uint64_t{0};
-  const auto parsed = ParseChildCommand(WithoutNewline(TimeLine(command)));
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->time.seed, command.seed);
+  command.set_count(2000);
+  command.set_seed(~uint64_t{0});
+  EXPECT_EQ(Parsed(command).seed(), command.seed());
   TimeReply reply;
   SetList({1e-9, 0.1 + 0.2, 0}, reply.mutable_samples_s());
   reply.set_items(3);
@@ -85,19 +86,13 @@ TEST(MessageTest, WhatADeviceCanDoRoundTrips) {
   reply.set_version("13.0");
   reply.set_device_copy_bytes_per_s(4e12);
   reply.set_engine_items_per_s(250.5);
-  const auto back = ParsePrepareReply(WithoutNewline(ReplyLine(reply)));
+  const auto back = ParseReply<PrepareReply>(WithoutNewline(ReplyLine(reply)));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->device_copy_bytes_per_s(), 4e12);
   EXPECT_EQ(back->engine_items_per_s(), 250.5);
 }
 
 TEST(MessageTest, TimesOfADeviceRoundTrip) {
-  TimeCommand command;
-  command.count = 512;
-  command.cold = true;
-  const auto parsed = ParseChildCommand(WithoutNewline(TimeLine(command)));
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_TRUE(parsed->time.cold);
   TimeReply reply;
   SetList({1e-4, 2e-4}, reply.mutable_samples_s());
   reply.set_items(512);
@@ -122,102 +117,94 @@ TEST(MessageTest, TimesOfADeviceRoundTrip) {
 
 TEST(MessageTest, OnTheCpuNothingIsSaidOfADevice) {
   EXPECT_EQ(ReplyLine(TimeReply()), "{\"samples_s\":[],\"items\":0}\n");
-  EXPECT_EQ(TimeLine(TimeCommand()).find("cold"), std::string::npos);
-}
-
-TEST(MessageTest, OutputRoundTrip) {
-  OutputReply reply;
-  reply.fd = 9;
-  reply.outputs.push_back({0, 12, "uint8", "HWC", {2, 2, 3}});
-  const auto parsed = ParseOutputReply(WithoutNewline(OutputReplyLine(reply)));
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  ASSERT_EQ(parsed->outputs.size(), 1);
-  EXPECT_THAT(parsed->outputs[0].shape, ElementsAre(2, 2, 3));
+  EXPECT_EQ(CommandLine(TimeCommand()).find("cold"), std::string::npos);
 }
 
 LoaderSpec SomeLoader() {
   LoaderSpec spec;
-  spec.scope = kDecodeScope;
-  spec.source = "files";
-  spec.batch_size = 256;
-  spec.workers = 2;
-  spec.prefetch = 4;
-  spec.persistent = true;
-  spec.channels = 3;
-  spec.crop = 224;
-  spec.crop_position = "random";
-  spec.mean = {0.485, 0.456, 0.406};
-  spec.std = {0.229, 0.224, 0.225};
-  spec.input_scale = 255;
-  spec.on_error = "skip";
+  spec.set_scope(kDecodeScope);
+  spec.set_source("files");
+  spec.set_batch_size(256);
+  spec.set_workers(2);
+  spec.set_prefetch(4);
+  spec.set_persistent(true);
+  spec.set_channels(3);
+  spec.set_crop(224);
+  spec.set_crop_position("random");
+  SetList({0.485, 0.456, 0.406}, spec.mutable_mean());
+  SetList({0.229, 0.224, 0.225}, spec.mutable_std());
+  spec.set_input_scale(255);
+  spec.set_on_error("skip");
   return spec;
 }
 
 TEST(MessageTest, PrepareOfALoaderRoundTrip) {
   PrepareCommand command;
-  EXPECT_FALSE(ParseChildCommand(WithoutNewline(PrepareLine(command)))
-                   ->prepare.loader.has_value());
-  command.loader = SomeLoader();
-  const std::string line = PrepareLine(command);
+  EXPECT_FALSE(Parsed(command).has_loader());
+  *command.mutable_loader() = SomeLoader();
+  command.mutable_loader()->set_source("objects");
+  (*command.mutable_loader()->mutable_settings())["read_ahead"] = "io_uring";
+  (*command.mutable_loader()->mutable_store())["url"] = "s3://bucket/ü";
+  EXPECT_EQ(CommandLine(Parsed(command)), CommandLine(command));
+}
+
+TEST(MessageTest, ACommandThatIsNotWholeIsNamed) {
+  const std::string line = WithoutNewline(CommandLine(TimeCommand()));
+  ASSERT_TRUE(ParseChildCommand(line).ok());
+  const std::vector<std::vector<std::string>> cases = {
+      {"op", R"("op":"time")", R"("op":"sleep")"},
+      {"op", R"("op":"time",)", ""},
+      {"count", R"("count":0,)", ""},
+      {"seed", R"("seed":0)", R"("seed":-1)"},
+      {"chunk", R"("chunk":0)", R"("chunk":"1")"}};
+  for (const std::vector<std::string>& wrong : cases) {
+    const absl::Status status =
+        ParseChildCommand(absl::StrReplaceAll(line, {{wrong[1], wrong[2]}}))
+            .status();
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("usable \"", wrong[0], "\": ")));
+  }
+  PrepareCommand negative;
+  negative.set_batch(-1);
   EXPECT_THAT(
-      line,
-      HasSubstr(
-          R"("loader":{"scope":"decode_dataloader_augment","source":"files",)"
-          R"("batch_size":256,"workers":2,"prefetch":4,"persistent":true,)"
-          R"("pin_memory":false,"drop_last":false,"shuffle":false,)"
-          R"("channels":3,"crop":224,"is_crop":false,)"
-          R"("crop_position":"random","mean":[0.485,0.456,0.406],)"
-          R"("std":[0.229,0.224,0.225],"input_scale":255,)"
-          R"("batch_transform":"","on_error":"skip","ablation":""})"));
-  command.loader->settings = {{"read_ahead", "io_uring"}};
-  const std::string with_settings = PrepareLine(command);
-  EXPECT_THAT(with_settings,
-              HasSubstr(R"("ablation":"","settings":{"read_ahead":)"
-                        R"("io_uring"}})"));
-  const auto known = ParseChildCommand(WithoutNewline(with_settings));
-  ASSERT_TRUE(known.ok()) << known.status();
-  EXPECT_EQ(known->prepare.loader->settings, command.loader->settings);
-  command.loader->source = "objects";
-  command.loader->store = {{"url", "s3://bucket/ü"}};
-  const auto remote = ParseChildCommand(WithoutNewline(PrepareLine(command)));
-  ASSERT_TRUE(remote.ok()) << remote.status();
-  EXPECT_EQ(remote->prepare.loader->store, command.loader->store);
-  const auto parsed = ParseChildCommand(WithoutNewline(line));
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  ASSERT_TRUE(parsed->prepare.loader.has_value());
-  EXPECT_EQ(PrepareLine(parsed->prepare), line);
+      std::string(ParseChildCommand(WithoutNewline(CommandLine(negative)))
+                      .status()
+                      .message()),
+      HasSubstr("batch"));
 }
 
 // Python workers read these keys. A change here is a change of the protocol,
 // which docs/adapters.md describes.
 TEST(MessageTest, LinesOfCommands) {
   PrepareCommand command;
-  command.library = "pillow";
-  command.transform = "Resize";
-  command.native_op = "Image.resize";
-  command.params = {"size=512"};
-  command.wrap = "w";
-  command.scenario = "image-rgb";
-  command.device = "cpu";
-  command.seed = 7;
+  command.set_library("pillow");
+  command.set_transform("Resize");
+  command.set_native_op("Image.resize");
+  command.add_params("size=512");
+  command.set_opencv_opencl(true);
+  command.set_wrap("w");
+  command.set_scenario("image-rgb");
+  command.set_device("cpu");
+  command.set_seed(7);
   constexpr char kPlain[] =
       R"({"op":"prepare","library":"pillow","transform":"Resize",)"
       R"("native_op":"Image.resize","params":["size=512"],"wrap":"w",)"
       R"("scenario":"image-rgb","device":"cpu","seed":7,"opencv_opencl":true)";
-  EXPECT_EQ(PrepareLine(command), std::string(kPlain) + "}\n");
-  command.opencv_threads = 0;
-  command.torch_intra_op = 1;
-  command.torch_inter_op = 2;
-  command.batch = 64;
-  command.loader = SomeLoader();
-  command.loader->rank = 1;
-  command.loader->ranks = 2;
-  command.loader->settings = {{"b", "2"}, {"a", "1"}};
-  command.loader->store = {{"url", "s3://bucket"}};
-  command.decode.emplace().threads = 0;
-  command.mixture.emplace();
+  EXPECT_EQ(CommandLine(command), std::string(kPlain) + "}\n");
+  command.set_opencv_threads(0);
+  command.set_torch_intra_op(1);
+  command.set_torch_inter_op(2);
+  command.set_batch(64);
+  *command.mutable_loader() = SomeLoader();
+  command.mutable_loader()->set_rank(1);
+  command.mutable_loader()->set_ranks(2);
+  (*command.mutable_loader()->mutable_settings())["b"] = "2";
+  (*command.mutable_loader()->mutable_settings())["a"] = "1";
+  (*command.mutable_loader()->mutable_store())["url"] = "s3://bucket";
+  command.mutable_decode();
+  *command.mutable_mixture() = CommandOf(MixtureSpec());
   EXPECT_EQ(
-      PrepareLine(command),
+      CommandLine(command),
       R"({"op":"prepare","library":"pillow","transform":"Resize",)"
       R"("native_op":"Image.resize","params":["size=512"],"wrap":"w",)"
       R"("scenario":"image-rgb","device":"cpu","seed":7,"opencv_threads":0,)"
@@ -238,104 +225,93 @@ TEST(MessageTest, LinesOfCommands) {
       R"("frame_height":224,"frame_width":224,"on_error":"fail"}})"
       "\n");
   TimeCommand time;
-  time.first = 1;
-  time.count = 2;
-  time.limit_s = 0.5;
-  time.seed = 4;
-  EXPECT_EQ(TimeLine(time),
+  time.set_first(1);
+  time.set_count(2);
+  time.set_chunk(1);
+  time.set_limit_s(0.5);
+  time.set_seed(4);
+  EXPECT_EQ(CommandLine(time),
             R"({"op":"time","first":1,"count":2,"chunk":1,"limit_s":0.5,)"
             "\"seed\":4}\n");
-  time.cold = true;
-  EXPECT_THAT(TimeLine(time), HasSubstr(R"("seed":4,"cold":true})"));
+  time.set_cold(true);
+  EXPECT_THAT(CommandLine(time), HasSubstr(R"("seed":4,"cold":true})"));
   EpochCommand epoch;
-  epoch.count = 10;
-  epoch.ids = true;
-  epoch.epoch = 3;
-  epoch.batches = 5;
-  epoch.state = "s";
-  EXPECT_EQ(EpochLine(epoch),
+  epoch.set_count(10);
+  epoch.set_ids(true);
+  epoch.set_epoch(3);
+  epoch.set_batches(5);
+  epoch.set_state("s");
+  EXPECT_EQ(CommandLine(epoch),
             R"({"op":"epoch","seed":0,"first":0,"count":10,"limit_s":0,)"
             R"("consumer_s":0,"ids":true,"epoch":3,"batches":5,"state":"s"})"
             "\n");
   OutputCommand output;
-  output.indexes = {1, 0};
-  output.seed = 5;
-  EXPECT_EQ(OutputLine(output),
+  output.add_indexes(1);
+  output.add_indexes(0);
+  output.set_seed(5);
+  EXPECT_EQ(CommandLine(output),
             "{\"op\":\"output\",\"indexes\":[1,0],\"seed\":5}\n");
-  EXPECT_EQ(StopLine(), "{\"op\":\"stop\"}\n");
+  EXPECT_EQ(CommandLine(StopCommand()), "{\"op\":\"stop\"}\n");
 }
 
 TEST(MessageTest, LinesOfServersAndOutputs) {
-  ControlRequest request;
-  request.library = "opencv";
-  EXPECT_EQ(ControlRequestLine(request),
-            "{\"op\":\"spawn\",\"library\":\"opencv\"}\n");
-  request.op = ControlRequest::Op::kReap;
-  request.pid = 5;
-  EXPECT_EQ(ControlRequestLine(request), "{\"op\":\"reap\",\"pid\":5}\n");
-  EXPECT_EQ(SpawnedLine(5), "{\"pid\":5}\n");
-  EXPECT_EQ(ReapedLine({5, 9, 77}),
-            "{\"pid\":5,\"status\":9,\"max_rss\":77}\n");
+  SpawnCommand spawn;
+  spawn.set_library("opencv");
+  EXPECT_EQ(CommandLine(spawn), "{\"op\":\"spawn\",\"library\":\"opencv\"}\n");
+  ReapCommand reap;
+  reap.set_pid(5);
+  EXPECT_EQ(CommandLine(reap), "{\"op\":\"reap\",\"pid\":5}\n");
+  EXPECT_EQ(ParseControlRequest("{\"op\":\"reap\",\"pid\":5}")->reap().pid(),
+            5);
+  ChildInfo child;
+  child.set_pid(5);
+  EXPECT_EQ(ReplyLine(child), "{\"pid\":5}\n");
+  child.set_status(139);
+  child.set_max_rss(77);
+  EXPECT_EQ(ReplyLine(child), "{\"pid\":5,\"status\":139,\"max_rss\":77}\n");
   OutputReply reply;
-  reply.fd = 9;
-  reply.outputs.push_back({0, 12, "uint8", "HWC", {2, 2, 3}});
-  EXPECT_EQ(OutputReplyLine(reply),
+  reply.set_fd(9);
+  OutputItem* const item = reply.add_outputs();
+  item->set_bytes(12);
+  item->set_dtype("uint8");
+  item->set_layout("HWC");
+  SetList({2, 2, 3}, item->mutable_shape());
+  const std::string line = ReplyLine(reply);
+  EXPECT_EQ(line,
             R"({"fd":9,"outputs":[{"offset":0,"bytes":12,"dtype":"uint8",)"
             R"("layout":"HWC","shape":[2,2,3]}]})"
             "\n");
+  EXPECT_EQ(ReplyLine(*ParseReply<OutputReply>(WithoutNewline(line))), line);
   EXPECT_EQ(ErrorLine("E", "t"), "{\"error\":\"E\",\"traceback\":\"t\"}\n");
-}
-
-TEST(MessageTest, LinesOfLists) {
-  const auto text_of = [](const absl::StatusOr<UniqueFd>& fd) {
-    EXPECT_TRUE(fd.ok()) << fd.status();
-    return *ReadMemoryFile(fd->get(), "list");
-  };
-  EXPECT_EQ(text_of(WriteMixtureSources({{"a", 1.5, {"/x"}}})),
-            R"({"name":"a","weight":1.5,"shards":["/x"],"image":"frames",)"
-            R"("action":["action"],"state":["state"],)"
-            R"("instruction":"instruction","episode_id":"episode_id"})"
-            "\n");
-  SourceFile part = {"shard.tar", 12, {}};
-  part.part = ObjectPart{512, "v", "md5:00", "a.jpg", 0xfffffff0u};
-  SourceFile clip = {"/v.mp4", 3, {4, 8}};
-  EXPECT_EQ(text_of(WriteSourceList({part, clip})),
-            R"({"path":"shard.tar","bytes":12,"offset":512,"version":"v",)"
-            R"("checksum":"md5:00","member":"a.jpg","crc32c":4294967280})"
-            "\n"
-            R"({"path":"/v.mp4","bytes":3,"frames":[4,8]})"
-            "\n");
+  EXPECT_EQ(ErrorLine("E"), "{\"error\":\"E\"}\n");
 }
 
 TEST(MessageTest, ALoaderThatCannotBeMeantIsRefused) {
   EXPECT_TRUE(CheckLoaderSpec(SomeLoader()).ok());
   LoaderSpec spec = SomeLoader();
-  spec.ablation = "no_thing";
+  spec.set_ablation("no_thing");
   EXPECT_THAT(std::string(CheckLoaderSpec(spec).message()),
               HasSubstr("ablation \"no_thing\" is unknown"));
   spec = SomeLoader();
-  spec.prefetch = 0;
+  spec.set_prefetch(0);
   EXPECT_FALSE(CheckLoaderSpec(spec).ok());
   spec = SomeLoader();
-  spec.std[1] = 0;
+  spec.set_std(1, 0);
   EXPECT_FALSE(CheckLoaderSpec(spec).ok());
 }
 
 TEST(MessageTest, EpochRoundTrip) {
   EpochCommand command;
-  command.seed = ~uint64_t{0};
-  command.first = 3;
-  command.count = 1000;
-  command.limit_s = 600;
-  command.consumer_s = 0.05;
-  const std::string line = EpochLine(command);
+  command.set_seed(~uint64_t{0});
+  command.set_first(3);
+  command.set_count(1000);
+  command.set_limit_s(600);
+  command.set_consumer_s(0.05);
+  const std::string line = CommandLine(command);
   EXPECT_EQ(line, R"({"op":"epoch","seed":18446744073709551615,"first":3,)"
                   R"("count":1000,"limit_s":600,"consumer_s":0.05})"
                   "\n");
-  const auto parsed = ParseChildCommand(WithoutNewline(line));
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->op, ChildCommand::Op::kEpoch);
-  EXPECT_EQ(EpochLine(parsed->epoch), line);
+  EXPECT_EQ(CommandLine(Parsed(command)), line);
 }
 
 TEST(MessageTest, EpochReplyRoundTrip) {
@@ -437,13 +413,6 @@ TEST(MessageTest, AWrongFieldInsideAnAnswerIsNamed) {
   }
 }
 
-TEST(MessageTest, ChildInfoWithAndWithoutStatus) {
-  EXPECT_EQ(ParseChildInfo(WithoutNewline(SpawnedLine(5)))->pid, 5);
-  EXPECT_EQ(
-      ParseChildInfo(WithoutNewline(ReapedLine({5, 139, 1 << 20})))->status,
-      139);
-}
-
 TEST(MessageTest, AnErrorIsTheLibrarys) {
   const absl::Status status =
       ParseTimeReply(R"({"error":"TypeError: no","traceback":"x"})").status();
@@ -504,29 +473,32 @@ TEST(MessageTest, AMissingOrWrongFieldIsNamed) {
 }
 
 TEST(MixtureMessageTest, PrepareRoundTrip) {
+  MixtureSpec spec;
+  spec.batch_size = 8;
+  spec.metadata = "full";
+  spec.frame_height = 128;
+  spec.frame_width = 64;
+  spec.on_error = "skip";
+  int value = 2;
+  for (const MixtureNumber& number : MixtureNumbers()) {
+    spec.*number.field = value++;
+  }
   PrepareCommand command;
-  command.library = "native";
-  command.mixture.emplace();
-  command.mixture->metadata = "full";
-  command.mixture->frame_height = 128;
-  command.mixture->samples_per_episode = 0;
-  const std::string line = PrepareLine(command);
-  const auto parsed = ParseChildCommand(WithoutNewline(line));
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  ASSERT_TRUE(parsed->prepare.mixture.has_value());
-  EXPECT_EQ(parsed->prepare.mixture->frame_height, 128);
-  EXPECT_EQ(PrepareLine(parsed->prepare), line);
+  *command.mutable_mixture() = CommandOf(spec);
+  EXPECT_EQ(CommandLine(Parsed(command)), CommandLine(command));
+  EXPECT_EQ(CommandOf(SpecOf(command.mixture())).SerializeAsString(),
+            command.mixture().SerializeAsString());
+  EXPECT_EQ(SpecOf(command.mixture()).action_chunk, spec.action_chunk);
 }
 
 TEST(MixtureMessageTest, StopRoundTrip) {
-  const auto parsed = ParseChildCommand(WithoutNewline(StopLine()));
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->op, ChildCommand::Op::kStop);
+  EXPECT_TRUE(ParseChildCommand("{\"op\":\"stop\"}")->has_stop());
   StopReply reply;
   reply.set_teardown_s(0.25);
-  EXPECT_EQ(ParseStopReply(WithoutNewline(ReplyLine(reply)))->teardown_s(),
-            0.25);
-  EXPECT_FALSE(ParseStopReply("{\"teardown_s\":-1}").ok());
+  EXPECT_EQ(
+      ParseReply<StopReply>(WithoutNewline(ReplyLine(reply)))->teardown_s(),
+      0.25);
+  EXPECT_FALSE(ParseReply<StopReply>("{\"teardown_s\":-1}").ok());
 }
 
 TEST(MixtureMessageTest, AWrongFieldIsNamed) {
@@ -543,35 +515,6 @@ TEST(MixtureMessageTest, AWrongFieldIsNamed) {
   spec.metadata = "some";
   EXPECT_THAT(std::string(CheckMixtureSpec(spec).message()),
               HasSubstr("use none, dataset_only or full"));
-}
-
-TEST(MixtureMessageTest, SourcesPassThroughAMemoryFile) {
-  std::vector<MixtureSource> sources = {{"a", 1.5, {"/x/1", "/x/2"}},
-                                        {"b", 0.25, {}}};
-  sources[1].image = "steps/observation/image";
-  sources[1].action = {"steps/x", "steps/y"};
-  sources[1].instruction = "";
-  const auto fd = WriteMixtureSources(sources);
-  ASSERT_TRUE(fd.ok()) << fd.status();
-  const auto read = ReadMixtureSources(fd->get());
-  ASSERT_TRUE(read.ok()) << read.status();
-  ASSERT_EQ(read->size(), 2);
-  EXPECT_EQ((*read)[0].name, "a");
-  EXPECT_EQ((*read)[0].weight, 1.5);
-  EXPECT_THAT((*read)[0].shards, ElementsAre("/x/1", "/x/2"));
-  EXPECT_EQ((*read)[0].image, "frames");
-  EXPECT_TRUE((*read)[1].shards.empty());
-  EXPECT_EQ((*read)[1].image, "steps/observation/image");
-  EXPECT_THAT((*read)[1].action, ElementsAre("steps/x", "steps/y"));
-  EXPECT_THAT((*read)[1].state, ElementsAre("state"));
-  EXPECT_EQ((*read)[1].instruction, "");
-}
-
-TEST(MixtureMessageTest, AListWithoutDataSetsIsRefused) {
-  const auto fd = WriteMixtureSources({});
-  ASSERT_TRUE(fd.ok()) << fd.status();
-  EXPECT_THAT(std::string(ReadMixtureSources(fd->get()).status().message()),
-              HasSubstr("list of data sets is empty"));
 }
 
 TEST(MixtureMessageTest, CountsOfBatchesRoundTrip) {
@@ -601,54 +544,6 @@ TEST(MixtureMessageTest, CountsThatAreNoPairsAreRefused) {
       std::string(
           ParseEpochReply(WithoutNewline(ReplyLine(reply))).status().message()),
       HasSubstr("counts"));
-}
-
-UniqueFd FileWith(const std::string& text) {
-  UniqueFd fd(memfd_create("list", MFD_CLOEXEC));
-  EXPECT_EQ(write(fd.get(), text.data(), text.size()), text.size());
-  return fd;
-}
-
-TEST(SourceListTest, RoundTripKeepsOddNames) {
-  const auto fd = WriteSourceList({{"/data/a \"b\".jpg", 12}, {"/x\ty", 0}});
-  ASSERT_TRUE(fd.ok()) << fd.status();
-  const auto files = ReadSourceList(fd->get());
-  ASSERT_TRUE(files.ok()) << files.status();
-  ASSERT_EQ(files->size(), 2);
-  EXPECT_EQ((*files)[0].path, "/data/a \"b\".jpg");
-  EXPECT_EQ((*files)[0].bytes, 12);
-  EXPECT_EQ((*files)[1].path, "/x\ty");
-  EXPECT_EQ(write(fd->get(), "x", 1), -1) << "it is sealed";
-}
-
-TEST(SourceListTest, RoundTripOfParts) {
-  SourceFile file = {"shard.tar", 12, {}};
-  file.part = ObjectPart{512, "\"etag\"", "md5:00", "a/ü.jpg", 0xfffffff0u};
-  SourceFile plain = {"a.jpg", 3, {}};
-  plain.part.emplace();
-  const auto fd = WriteSourceList({file, plain, {"/local.jpg", 1}});
-  const auto files = ReadSourceList(fd->get());
-  ASSERT_TRUE(files.ok()) << files.status();
-  const ObjectPart& part = *(*files)[0].part;
-  EXPECT_EQ(part.offset, 512);
-  EXPECT_EQ(part.version, "\"etag\"");
-  EXPECT_EQ(part.checksum, "md5:00");
-  EXPECT_EQ(part.member, "a/ü.jpg");
-  EXPECT_EQ(part.crc32c, 0xfffffff0u);
-  EXPECT_TRUE((*files)[1].part.has_value());
-  EXPECT_FALSE((*files)[1].part->crc32c.has_value());
-  EXPECT_FALSE((*files)[2].part.has_value());
-}
-
-TEST(SourceListTest, ABrokenLineIsNamed) {
-  const UniqueFd fd = FileWith("{\"path\":\"/a\",\"bytes\":1}\n{\"path\":3}\n");
-  const auto files = ReadSourceList(fd.get());
-  ASSERT_FALSE(files.ok());
-  EXPECT_THAT(std::string(files.status().message()), HasSubstr("line 2"));
-}
-
-TEST(SourceListTest, AnEmptyListIsRefused) {
-  EXPECT_FALSE(ReadSourceList(FileWith("").get()).ok());
 }
 
 }  // namespace

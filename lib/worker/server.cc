@@ -161,7 +161,7 @@ absl::StatusOr<std::string> LibraryServer::ReadLine(absl::Duration limit) {
 absl::StatusOr<Hello> LibraryServer::WaitReady(absl::Duration limit) {
   if (hello_.ok()) return hello_;
   ASSIGN_OR_RETURN(const std::string line, ReadLine(limit));
-  hello_ = ParseHello(line);
+  hello_ = ParseReply<Hello>(line);
   return hello_;
 }
 
@@ -170,18 +170,18 @@ absl::StatusOr<ChildPipes> LibraryServer::Spawn(const std::string& library,
   ASSIGN_OR_RETURN(Pipe commands, MakePipe());
   ASSIGN_OR_RETURN(Pipe replies, MakePipe());
   ASSIGN_OR_RETURN(Pipe error, MakePipe());
-  ControlRequest request;
-  request.library = library;
-  if (!SendWithFds(control_.fd(), ControlRequestLine(request),
+  SpawnCommand request;
+  request.set_library(library);
+  if (!SendWithFds(control_.fd(), CommandLine(request),
                    {commands.read_end.get(), replies.write_end.get(),
                     error.write_end.get(), corpus_fd})
            .ok()) {
     return Gone();
   }
   ASSIGN_OR_RETURN(const std::string line, ReadLine(kControlLimit));
-  ASSIGN_OR_RETURN(const ChildInfo child, ParseChildInfo(line));
+  ASSIGN_OR_RETURN(const ChildInfo child, ParseReply<ChildInfo>(line));
   ChildPipes pipes;
-  pipes.pid = child.pid;
+  pipes.pid = child.pid();
   pipes.commands = std::move(commands.write_end);
   pipes.replies = std::move(replies.read_end);
   pipes.stderr_end = std::move(error.read_end);
@@ -189,14 +189,13 @@ absl::StatusOr<ChildPipes> LibraryServer::Spawn(const std::string& library,
 }
 
 absl::StatusOr<ChildInfo> LibraryServer::Reap(int64_t pid) {
-  ControlRequest request;
-  request.op = ControlRequest::Op::kReap;
-  request.pid = pid;
-  if (!SendWithFds(control_.fd(), ControlRequestLine(request), {}).ok()) {
+  ReapCommand request;
+  request.set_pid(pid);
+  if (!SendWithFds(control_.fd(), CommandLine(request), {}).ok()) {
     return Gone();
   }
   ASSIGN_OR_RETURN(const std::string line, ReadLine(kControlLimit));
-  return ParseChildInfo(line);
+  return ParseReply<ChildInfo>(line);
 }
 
 }  // namespace feedrate

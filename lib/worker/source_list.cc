@@ -6,31 +6,38 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/memory_file.h"
 #include "lib/base/status_macros.h"
-#include "lib/worker/json_line.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {
 
 constexpr char kFileList[] = "list of files";
 
-void PrintPart(const ObjectPart& part, JsonLine* line) {
-  line->Add("offset", part.offset)
-      .Add("version", part.version)
-      .Add("checksum", part.checksum)
-      .Add("member", part.member);
-  if (part.crc32c.has_value()) line->Add("crc32c", int64_t{*part.crc32c});
+SourceFileLine LineOf(const SourceFile& file) {
+  SourceFileLine line;
+  line.set_path(file.path);
+  line.set_bytes(file.bytes);
+  line.mutable_frames()->Assign(file.frames.begin(), file.frames.end());
+  if (!file.part.has_value()) return line;
+  line.set_offset(file.part->offset);
+  line.set_version(file.part->version);
+  line.set_checksum(file.part->checksum);
+  line.set_member(file.part->member);
+  if (file.part->crc32c.has_value()) line.set_crc32c(*file.part->crc32c);
+  return line;
 }
 
-absl::Status ReadPart(const JsonFields& json, ObjectPart* part) {
-  RETURN_IF_ERROR(json.ReadAmount("offset", &part->offset));
-  RETURN_IF_ERROR(json.Read("version", &part->version));
-  RETURN_IF_ERROR(json.Read("checksum", &part->checksum));
-  RETURN_IF_ERROR(json.Read("member", &part->member));
-  if (!json.Has("crc32c")) return absl::OkStatus();
-  int64_t crc32c = 0;
-  RETURN_IF_ERROR(json.ReadAmount("crc32c", &crc32c));
-  part->crc32c = static_cast<uint32_t>(crc32c);
-  return absl::OkStatus();
+SourceFile FileOf(const SourceFileLine& line) {
+  SourceFile file = {
+      line.path(), line.bytes(), {line.frames().begin(), line.frames().end()}};
+  if (!line.has_offset()) return file;
+  ObjectPart& part = file.part.emplace();
+  part.offset = line.offset();
+  part.version = line.version();
+  part.checksum = line.checksum();
+  part.member = line.member();
+  if (line.has_crc32c()) part.crc32c = static_cast<uint32_t>(line.crc32c());
+  return file;
 }
 
 }  // namespace
@@ -38,11 +45,7 @@ absl::Status ReadPart(const JsonFields& json, ObjectPart* part) {
 absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files) {
   std::string text;
   for (const SourceFile& file : files) {
-    JsonLine line;
-    line.Add("path", file.path).Add("bytes", file.bytes);
-    if (!file.frames.empty()) line.Add("frames", file.frames);
-    if (file.part.has_value()) PrintPart(*file.part, &line);
-    absl::StrAppend(&text, line.Line());
+    absl::StrAppend(&text, ReplyLine(LineOf(file)));
   }
   return WriteMemoryFile(text, kFileList);
 }
@@ -52,20 +55,13 @@ absl::StatusOr<std::vector<SourceFile>> ReadSourceList(int fd) {
   std::vector<SourceFile> files;
   for (const absl::string_view line :
        absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    JsonObject json;
-    SourceFile& file = files.emplace_back();
-    absl::Status read = json.Open(line);
-    if (read.ok()) read = json.Read("path", &file.path);
-    if (read.ok()) read = json.ReadAmount("bytes", &file.bytes);
-    if (read.ok() && json.Has("frames")) {
-      read = json.Read("frames", &file.frames);
+    const auto read = ParseReply<SourceFileLine>(line);
+    if (!read.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", files.size() + 1, " of the ", kFileList, ": ",
+                       read.status().message()));
     }
-    if (read.ok() && json.Has("offset")) {
-      read = ReadPart(json, &file.part.emplace());
-    }
-    if (read.ok()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "line ", files.size(), " of the ", kFileList, ": ", read.message()));
+    files.push_back(FileOf(*read));
   }
   if (!files.empty()) return files;
   return absl::InvalidArgumentError(

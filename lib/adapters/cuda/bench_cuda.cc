@@ -22,7 +22,7 @@
 #include "lib/base/tool/tool_main.h"
 #include "lib/loader/source.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 
 DEFINE_string(folder, "", "FOLDER: folder of JPEG files");
@@ -59,49 +59,56 @@ ToolInfo Info() {
 }
 
 void SetWork(PrepareCommand* spec) {
-  spec->native_op = "feedrate::steps";
+  spec->set_native_op("feedrate::steps");
   if (FLAGS_work == "mixup" || FLAGS_work == "cutmix") {
-    spec->native_op = absl::StrCat("feedrate::", FLAGS_work);
-    spec->loader->batch_transform = FLAGS_work;
+    spec->set_native_op(absl::StrCat("feedrate::", FLAGS_work));
+    spec->mutable_loader()->set_batch_transform(FLAGS_work);
   } else if (FLAGS_work == "resized_crop") {
-    spec->loader->is_crop = true;
-    spec->params = {
+    spec->mutable_loader()->set_is_crop(true);
+    spec->add_params(
         "step1=resized_crop{size=(224,224);scale=(0.08,1.0);"
-        "ratio=(0.75,1.3333333333)}",
-        absl::StrCat("step2=", kFlip)};
+        "ratio=(0.75,1.3333333333)}");
+    spec->add_params(absl::StrCat("step2=", kFlip));
   } else if (FLAGS_work == "three_augment") {
-    spec->params = {absl::StrCat("step1=", kFlip),
-                    "step2=jitter{saturation=0} | "
-                    "tone{kind=solarize;amount=128} | "
-                    "gaussian_blur{size=5;sigma=2.0}",
-                    "step3=jitter{brightness=U(0.7,1.3);contrast=U(0.7,1.3);"
-                    "saturation=U(0.7,1.3)}"};
+    spec->add_params(absl::StrCat("step1=", kFlip));
+    spec->add_params(
+        "step2=jitter{saturation=0} | tone{kind=solarize;amount=128} | "
+        "gaussian_blur{size=5;sigma=2.0}");
+    spec->add_params(
+        "step3=jitter{brightness=U(0.7,1.3);contrast=U(0.7,1.3);"
+        "saturation=U(0.7,1.3)}");
   } else {
-    spec->params = {absl::StrCat("step1=", kFlip)};
+    spec->add_params(absl::StrCat("step1=", kFlip));
   }
 }
 
 PrepareCommand SpecFromFlags() {
   PrepareCommand spec;
-  spec.library = "cuda";
-  spec.transform = FLAGS_work;
-  spec.device = "cuda";
-  LoaderSpec& loader = spec.loader.emplace();
-  loader.scope = kDecodeScope;
-  loader.source = "files";
-  loader.batch_size = FLAGS_batch_size;
-  loader.workers = FLAGS_workers;
-  loader.prefetch = FLAGS_prefetch;
-  loader.channels = 3;
-  loader.crop = 224;
-  loader.crop_position = "random";
-  loader.mean = {0.485, 0.456, 0.406};
-  loader.std = {0.229, 0.224, 0.225};
-  loader.input_scale = 255;
-  loader.on_error = "fail";
-  if (FLAGS_nvjpeg != "auto") loader.settings["nvjpeg"] = FLAGS_nvjpeg;
+  spec.set_library("cuda");
+  spec.set_transform(FLAGS_work);
+  spec.set_device("cuda");
+  LoaderSpec& loader = *spec.mutable_loader();
+  loader.set_scope(kDecodeScope);
+  loader.set_source("files");
+  loader.set_batch_size(FLAGS_batch_size);
+  loader.set_workers(FLAGS_workers);
+  loader.set_prefetch(FLAGS_prefetch);
+  loader.set_channels(3);
+  loader.set_crop(224);
+  loader.set_crop_position("random");
+  for (const double value : {0.485, 0.456, 0.406}) {
+    loader.add_mean(value);
+  }
+  for (const double value : {0.229, 0.224, 0.225}) {
+    loader.add_std(value);
+  }
+  loader.set_input_scale(255);
+  loader.set_on_error("fail");
+  if (FLAGS_nvjpeg != "auto")
+    (*loader.mutable_settings())["nvjpeg"] = FLAGS_nvjpeg;
   if (FLAGS_nvjpeg_threads > 0) {
-    loader.settings["nvjpeg_threads"] = absl::StrCat(FLAGS_nvjpeg_threads);
+    (*loader.mutable_settings())["nvjpeg_threads"] =
+        absl::StrCat(FLAGS_nvjpeg_threads);
   }
   SetWork(&spec);
   return spec;
@@ -130,12 +137,13 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
       {"crop", "resized_crop", "mixup", "cutmix", "three_augment"}));
   ASSIGN_OR_RETURN(const std::vector<SourceFile> files, FilesFromFlags());
   const PrepareCommand spec = SpecFromFlags();
-  RETURN_IF_ERROR(CheckLoaderSpec(*spec.loader));
+  RETURN_IF_ERROR(CheckLoaderSpec(spec.loader()));
   ASSIGN_OR_RETURN(const std::unique_ptr<PreparedLoader> loader,
                    MakeCudaLoader(spec, files));
   EpochCommand command;
-  command.count = FLAGS_items;
-  for (std::string line; std::getline(std::cin, line); ++command.seed) {
+  command.set_count(FLAGS_items);
+  for (std::string line; std::getline(std::cin, line);
+       command.set_seed(command.seed() + 1)) {
     ASSIGN_OR_RETURN(const EpochReply reply, loader->RunEpoch(command));
     std::cout << absl::StrFormat("{\"items\":%d,\"elapsed_s\":%.9f}\n",
                                  reply.items(), reply.elapsed_s())

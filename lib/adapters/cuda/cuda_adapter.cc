@@ -259,14 +259,14 @@ std::string CudaAdapter::version() const {
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> CudaAdapter::Prepare(
     const PrepareCommand& spec, const Corpus& corpus) {
-  if (spec.device != "cuda") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the kernels of cuda run on cuda, not on ", spec.device));
+  if (spec.device() != "cuda") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the kernels of cuda run on cuda, not on ", spec.device()));
   }
   RETURN_IF_ERROR(CheckCorpus(corpus));
   ASSIGN_OR_RETURN(FusedOp op, MakeFusedOp(TransformOf(spec)));
   auto transform = std::make_unique<CudaTransform>(
-      std::move(op), std::max<int64_t>(spec.batch, 1));
+      std::move(op), std::max<int64_t>(spec.batch(), 1));
   RETURN_IF_ERROR(transform->Load(corpus));
   return transform;
 }

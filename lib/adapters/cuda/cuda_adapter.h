@@ -11,7 +11,7 @@
 namespace feedrate {
 
 // Preparing a transform copies all items of the corpus to the device. A call
-// takes up to `spec.batch` images of any sizes: the host draws parameters for
+// takes up to `spec.batch()` images of any sizes: the host draws parameters for
 // each image and copies them to the device at once, then makes one launch. Both
 // are part of the timed call.
 class CudaAdapter : public Adapter {

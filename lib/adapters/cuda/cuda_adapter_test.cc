@@ -48,10 +48,10 @@ class CudaAdapterTest : public ::testing::Test {
       const std::string& op, const std::vector<std::string>& params,
       int64_t batch) {
     PrepareCommand spec;
-    spec.device = "cuda";
-    spec.native_op = op;
-    spec.params = params;
-    spec.batch = batch;
+    spec.set_device("cuda");
+    spec.set_native_op(op);
+    *spec.mutable_params() = {params.begin(), params.end()};
+    spec.set_batch(batch);
     return adapter_.Prepare(spec, corpus_);
   }
 

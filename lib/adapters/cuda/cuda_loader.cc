@@ -52,7 +52,7 @@ class CudaLoader : public PreparedLoader {
     return TimeEpoch(command,
                      [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
                        RETURN_IF_ERROR(loader_->StartEpoch(
-                           command.seed, {command.first, command.count}));
+                           command.seed(), {command.first(), command.count()}));
                        return std::make_unique<DeviceStream>(loader_.get());
                      });
   }
@@ -77,12 +77,12 @@ class CudaLoader : public PreparedLoader {
 
 LoaderOptions OptionsOf(const LoaderSpec& loader) {
   LoaderOptions options;
-  options.batch_size = static_cast<int>(loader.batch_size);
-  options.buffers = std::max(1, loader.prefetch);
-  options.drop_last = loader.drop_last;
-  options.shuffle = loader.shuffle;
+  options.batch_size = static_cast<int>(loader.batch_size());
+  options.buffers = std::max(1, loader.prefetch());
+  options.drop_last = loader.drop_last();
+  options.shuffle = loader.shuffle();
   options.on_error =
-      loader.on_error == "fail" ? OnError::kFail : OnError::kSkip;
+      loader.on_error() == "fail" ? OnError::kFail : OnError::kSkip;
   return options;
 }
 
@@ -90,16 +90,18 @@ LoaderOptions OptionsOf(const LoaderSpec& loader) {
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeCudaLoader(
     const PrepareCommand& spec, const std::vector<SourceFile>& files) {
-  const LoaderSpec& loader = *spec.loader;
-  const bool limits = loader.ablation == kDeviceLimits;
-  if (spec.device != "cuda" || loader.source != "files" ||
-      (!loader.ablation.empty() && !limits)) {
+  const LoaderSpec& loader = spec.loader();
+  const bool limits = loader.ablation() == kDeviceLimits;
+  if (spec.device() != "cuda" || loader.source() != "files" ||
+      (!loader.ablation().empty() && !limits)) {
     return absl::InvalidArgumentError(
         "the loader of cuda reads files to device cuda, with nothing left out");
   }
   ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipeOf(spec));
-  ASSIGN_OR_RETURN(const GpuLoaderOptions decoders,
-                   UsableGpuOptions(loader.workers, loader.settings));
+  ASSIGN_OR_RETURN(
+      const GpuLoaderOptions decoders,
+      UsableGpuOptions(loader.workers(),
+                       {loader.settings().begin(), loader.settings().end()}));
   // Threads that wait for the device leave the processor to those that decode.
   // An error means that the device is already in use, for example after another
   // job.

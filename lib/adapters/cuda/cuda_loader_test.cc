@@ -56,22 +56,26 @@ std::vector<SourceFile> FilesOf(const std::string& folder) {
 PrepareCommand CommandFor(const std::string& native_op,
                           const std::vector<std::string>& params) {
   PrepareCommand command;
-  command.native_op = native_op;
-  command.params = params;
-  command.device = "cuda";
-  LoaderSpec& loader = command.loader.emplace();
-  loader.scope = kDecodeScope;
-  loader.source = "files";
-  loader.batch_size = kTestBatch;
-  loader.workers = 2;
-  loader.prefetch = 2;
-  loader.channels = 3;
-  loader.crop = 24;
-  loader.crop_position = "random";
-  loader.mean = {0.485, 0.456, 0.406};
-  loader.std = {0.229, 0.224, 0.225};
-  loader.input_scale = 255;
-  loader.on_error = "fail";
+  command.set_native_op(native_op);
+  *command.mutable_params() = {params.begin(), params.end()};
+  command.set_device("cuda");
+  LoaderSpec& loader = *command.mutable_loader();
+  loader.set_scope(kDecodeScope);
+  loader.set_source("files");
+  loader.set_batch_size(kTestBatch);
+  loader.set_workers(2);
+  loader.set_prefetch(2);
+  loader.set_channels(3);
+  loader.set_crop(24);
+  loader.set_crop_position("random");
+  for (const double value : {0.485, 0.456, 0.406}) {
+    loader.add_mean(value);
+  }
+  for (const double value : {0.229, 0.224, 0.225}) {
+    loader.add_std(value);
+  }
+  loader.set_input_scale(255);
+  loader.set_on_error("fail");
   return command;
 }
 
@@ -79,9 +83,9 @@ TEST_F(CudaLoaderTest, EpochsWithAFileThatIsBroken) {
   for (const char* nvjpeg : {"off", "auto"}) {
     SCOPED_TRACE(nvjpeg);
     PrepareCommand spec = CommandFor("feedrate::cutmix", {"alpha=1.0"});
-    spec.loader->on_error = "skip";
+    spec.mutable_loader()->set_on_error("skip");
     if (std::strcmp(nvjpeg, "off") == 0) {
-      spec.loader->settings = {{"nvjpeg", "off"}};
+      (*spec.mutable_loader()->mutable_settings())["nvjpeg"] = "off";
     }
     LoaderInput input;
     input.files = FilesOf(TestFolder(kTestFiles, {3}));
@@ -89,7 +93,7 @@ TEST_F(CudaLoaderTest, EpochsWithAFileThatIsBroken) {
     const auto loader = adapter.PrepareLoader(spec, input);
     ASSERT_TRUE(loader.ok()) << loader.status();
     EpochCommand command;
-    command.count = 2 * kTestFiles;
+    command.set_count(2 * kTestFiles);
     for (int i = 0; i < 3; ++i) {
       const auto reply = (*loader)->RunEpoch(command);
       ASSERT_TRUE(reply.ok()) << reply.status();
@@ -98,7 +102,7 @@ TEST_F(CudaLoaderTest, EpochsWithAFileThatIsBroken) {
       EXPECT_EQ(reply->bytes_out(), 2 * kTestFiles * 3 * 24 * 24 * 4);
       EXPECT_GT(reply->gpu_allocated_bytes(), 3 * kTestBatch * 24 * 24 * 4);
       // An engine may decode what there is without reporting an error.
-      if (!spec.loader->settings.empty()) {
+      if (!spec.loader().settings().empty()) {
         // Once, though the epoch has each file twice.
         EXPECT_EQ(reply->errors_total(), 1);
         EXPECT_THAT(reply->errors(0).path(), HasSubstr("003.jpg"));
@@ -109,14 +113,14 @@ TEST_F(CudaLoaderTest, EpochsWithAFileThatIsBroken) {
 
 TEST_F(CudaLoaderTest, TheNativeLoaderCopies) {
   PrepareCommand spec = CommandFor("cv::flip", {"flip_code=1"});
-  spec.loader->scope = kCopyScope;
+  spec.mutable_loader()->set_scope(kCopyScope);
   LoaderInput input;
   input.files = FilesOf(TestFolder(kTestFiles));
   NativeAdapter adapter;
   const auto loader = adapter.PrepareLoader(spec, input);
   ASSERT_TRUE(loader.ok()) << loader.status();
   EpochCommand command;
-  command.count = 40;
+  command.set_count(40);
   for (int i = 0; i < 3; ++i) {
     const auto reply = (*loader)->RunEpoch(command);
     ASSERT_TRUE(reply.ok()) << reply.status();
@@ -128,14 +132,14 @@ TEST_F(CudaLoaderTest, TheNativeLoaderCopies) {
 
 TEST_F(CudaLoaderTest, LimitsOfTheDevice) {
   PrepareCommand spec = CommandFor("flip", {"axis=horizontal"});
-  spec.loader->ablation = kDeviceLimits;
+  spec.mutable_loader()->set_ablation(kDeviceLimits);
   LoaderInput input;
   input.files = FilesOf(TestFolder(kTestFiles));
   CudaLoaderAdapter adapter;
   const auto loader = adapter.PrepareLoader(spec, input);
   ASSERT_TRUE(loader.ok()) << loader.status();
   EpochCommand command;
-  command.limit_s = 0.1;
+  command.set_limit_s(0.1);
   const auto reply = (*loader)->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_GT(reply->device_limits().copy_bytes_per_s(), 1e6);
@@ -151,7 +155,7 @@ TEST(WithoutAGpuTest, EverythingSaysSo) {
   EXPECT_THAT(
       std::string(adapter.PrepareLoader(spec, input).status().message()),
       says_so);
-  spec.device = "cpu";
+  spec.set_device("cpu");
   EXPECT_THAT(
       std::string(adapter.PrepareLoader(spec, input).status().message()),
       HasSubstr("to device cuda"));

@@ -26,7 +26,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/ops/params.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace c10 {
 
@@ -286,17 +286,17 @@ struct Plan {
 
 absl::StatusOr<Plan> ReadPlan(const PrepareCommand& spec) {
   Plan plan;
-  plan.name = spec.native_op;
+  plan.name = spec.native_op();
   ASSIGN_OR_RETURN(plan.fault, FindFault(plan.name));
   plan.always = plan.name == "slow" || plan.name == "busy";
-  Params params(spec.params);
+  Params params({spec.params().begin(), spec.params().end()});
   plan.settings = ReadSettings(plan.name, &params);
   if (params.Has("when")) {
     plan.when = static_cast<When>(params.Word(
         "when", {{"prepare", kPrepare}, {"call", kCall}, {"output", kOutput}}));
   }
   if (params.Has("at")) {
-    Random random(spec.seed);
+    Random random(spec.seed());
     plan.at = random.Integer(params.DrawInteger("at"));
   }
   RETURN_IF_ERROR(params.Finish());
@@ -406,21 +406,23 @@ class IdStream : public BatchStream {
 class FaultyLoader : public PreparedLoader {
  public:
   FaultyLoader(const PrepareCommand& spec, int64_t leaked_bytes)
-      : fault_(spec.native_op),
-        spec_(*spec.loader),
+      : fault_(spec.native_op()),
+        spec_(spec.loader()),
         leaked_bytes_(leaked_bytes) {}
 
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
     if (fault_ == "leak") kept_.emplace_back(leaked_bytes_, 'x');
     int64_t begin = 0;
-    if (!command.state.empty() && !absl::SimpleAtoi(command.state, &begin)) {
+    if (!command.state().empty() &&
+        !absl::SimpleAtoi(command.state(), &begin)) {
       return absl::InvalidArgumentError("the state is not one of this loader");
     }
     if (fault_ == "forget") begin = 0;
     if (fault_ == "skip_ahead" && begin > 0) ++begin;
     return TimeEpoch(command, [&] {
-      return std::make_unique<IdStream>(IdsOf(command), spec_.batch_size, begin,
-                                        command.ids && fault_ != "no_state");
+      return std::make_unique<IdStream>(IdsOf(command), spec_.batch_size(),
+                                        begin,
+                                        command.ids() && fault_ != "no_state");
     });
   }
   absl::StatusOr<Output> OutputFor(int64_t, uint64_t) override {
@@ -429,19 +431,19 @@ class FaultyLoader : public PreparedLoader {
 
  private:
   std::vector<std::optional<int64_t>> IdsOf(const EpochCommand& command) {
-    std::vector<std::optional<int64_t>> all(command.count);
-    for (int64_t i = 0; i < command.count; ++i) all[i] = i;
-    uint64_t seed = command.seed * 1000 + command.epoch;
-    if (fault_ == "same_order") seed = command.seed * 1000;
-    if (fault_ == "by_workers") seed += uint64_t{1000000} * spec_.workers;
+    std::vector<std::optional<int64_t>> all(command.count());
+    for (int64_t i = 0; i < command.count(); ++i) all[i] = i;
+    uint64_t seed = command.seed() * 1000 + command.epoch();
+    if (fault_ == "same_order") seed = command.seed() * 1000;
+    if (fault_ == "by_workers") seed += uint64_t{1000000} * spec_.workers();
     if (fault_ == "new_order") seed += ++epochs_ + getpid();
     SplitMix64 random(seed);
-    for (int64_t i = command.count - 1; i > 0; --i) {
+    for (int64_t i = command.count() - 1; i > 0; --i) {
       std::swap(all[i], all[random.Next() % (i + 1)]);
     }
     std::vector<std::optional<int64_t>> ids;
-    for (int64_t i = 0; i < command.count; ++i) {
-      if (fault_ == "every_rank" || i % spec_.ranks == spec_.rank) {
+    for (int64_t i = 0; i < command.count(); ++i) {
+      if (fault_ == "every_rank" || i % RanksOf(spec_) == spec_.rank()) {
         ids.push_back(all[i]);
       }
     }
@@ -463,12 +465,12 @@ class FaultyLoader : public PreparedLoader {
 absl::StatusOr<std::unique_ptr<PreparedLoader>> FaultyAdapter::PrepareLoader(
     const PrepareCommand& spec, const LoaderInput& input) {
   const std::vector<std::string>& names = LoaderFaults();
-  if (std::count(names.begin(), names.end(), spec.native_op) == 0) {
-    return absl::NotFoundError(absl::StrCat("no fault \"", spec.native_op,
+  if (std::count(names.begin(), names.end(), spec.native_op()) == 0) {
+    return absl::NotFoundError(absl::StrCat("no fault \"", spec.native_op(),
                                             "\" of loaders; there are ",
                                             absl::StrJoin(names, ", ")));
   }
-  Params params(spec.params);
+  Params params({spec.params().begin(), spec.params().end()});
   const double bytes = params.Has("bytes") ? params.Number("bytes") : 0;
   RETURN_IF_ERROR(params.Finish());
   return std::make_unique<FaultyLoader>(spec, static_cast<int64_t>(bytes));

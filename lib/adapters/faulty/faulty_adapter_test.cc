@@ -38,7 +38,7 @@ class FaultyTest : public ::testing::Test {
       const std::string& fault, const std::vector<std::string>& params = {}) {
     auto child = runner_.Spawn("faulty", corpus_);
     const auto reply = child->Prepare("faulty", fault, params);
-    EXPECT_TRUE(reply.ok() && ParsePrepareReply(*reply).ok())
+    EXPECT_TRUE(reply.ok() && ParseReply<PrepareReply>(*reply).ok())
         << fault << ": " << reply.value_or("dead");
     return child;
   }
@@ -48,7 +48,7 @@ class FaultyTest : public ::testing::Test {
              const char* line = kTime) {
     const auto child = Start(fault, params);
     EXPECT_FALSE(child->Ask(line).ok()) << fault;
-    return runner_.Reap(child->pid())->status;
+    return runner_.Reap(child->pid())->status();
   }
 
   // Whether the child is silent for a while and still exists.
@@ -65,7 +65,7 @@ class FaultyTest : public ::testing::Test {
   }
   void KillAndReap(TestChild* child) {
     kill(child->pid(), SIGKILL);
-    EXPECT_EQ(WTERMSIG(runner_.Reap(child->pid())->status), SIGKILL);
+    EXPECT_EQ(WTERMSIG(runner_.Reap(child->pid())->status()), SIGKILL);
   }
 
   Corpus corpus_;
@@ -75,7 +75,8 @@ class FaultyTest : public ::testing::Test {
 TEST_F(FaultyTest, OkIsOk) {
   const auto child = Start("ok");
   EXPECT_EQ(ParseTimeReply(*child->Ask(kTime))->items(), 20);
-  EXPECT_THAT(ParseOutputReply(*child->Ask(kOutputs))->outputs, SizeIs(2));
+  EXPECT_THAT(ParseReply<OutputReply>(*child->Ask(kOutputs))->outputs(),
+              SizeIs(2));
 }
 
 TEST_F(FaultyTest, DeathsOfEveryKind) {
@@ -93,7 +94,7 @@ TEST_F(FaultyTest, DeathsOfEveryKind) {
 TEST_F(FaultyTest, DeathInPrepare) {
   const auto child = runner_.Spawn("faulty", corpus_);
   EXPECT_FALSE(child->Prepare("faulty", "segfault", {"when=prepare"}).ok());
-  EXPECT_EQ(WTERMSIG(runner_.Reap(child->pid())->status), SIGSEGV);
+  EXPECT_EQ(WTERMSIG(runner_.Reap(child->pid())->status()), SIGSEGV);
 }
 
 TEST_F(FaultyTest, TheCallDecides) {
@@ -145,14 +146,14 @@ TEST_F(FaultyTest, FloodsItsErrorsAndDies) {
   const std::string errors = child->Errors();
   EXPECT_GT(errors.size(), 300000);
   EXPECT_THAT(errors.substr(errors.size() - 100), HasSubstr("last words"));
-  EXPECT_EQ(WTERMSIG(runner_.Reap(child->pid())->status), SIGABRT);
+  EXPECT_EQ(WTERMSIG(runner_.Reap(child->pid())->status()), SIGABRT);
 }
 
 TEST_F(FaultyTest, AllocatesForReal) {
   const auto child = Start("allocate", {"bytes=100000000"});
   EXPECT_TRUE(child->Ask(kTime).ok());
   child->HangUp();
-  EXPECT_GT(runner_.Reap(child->pid())->max_rss, 100000000);
+  EXPECT_GT(runner_.Reap(child->pid())->max_rss(), 100000000);
 }
 
 TEST_F(FaultyTest, SlowAndBusyTakeTheirTime) {
@@ -167,9 +168,9 @@ TEST_F(FaultyTest, SlowAndBusyTakeTheirTime) {
 
 TEST_F(FaultyTest, OutputsThatAreNotWhatTheySay) {
   const auto bad =
-      ParseOutputReply(*Start("bad_output")->Ask(kOutputs))->outputs;
-  EXPECT_EQ(bad[0].shape[0], 61);
-  EXPECT_EQ(bad[0].bytes, 60 * 80 * 3);
+      ParseReply<OutputReply>(*Start("bad_output")->Ask(kOutputs))->outputs();
+  EXPECT_EQ(bad[0].shape(0), 61);
+  EXPECT_EQ(bad[0].bytes(), 60 * 80 * 3);
 }
 
 TEST_F(FaultyTest, KillsItsServer) {

@@ -21,7 +21,7 @@
 #include "lib/ops/opencv/op.h"
 #include "lib/ops/params.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 #include "opencv2/core.hpp"
 #include "opencv2/core/utility.hpp"
 
@@ -134,11 +134,11 @@ class ClipRecipe {
 
 ClipRecipe::ClipRecipe(const PrepareCommand& spec, const LoaderInput& input,
                        Op op)
-    : spec_(*spec.loader), input_(input), op_(std::move(op)) {
+    : spec_(spec.loader()), input_(input), op_(std::move(op)) {
   for (int c = 0; c < kChannels; ++c) {
-    const double std = spec_.std[c % spec_.std.size()];
-    const double mean = spec_.mean[c % spec_.mean.size()];
-    scale_.push_back(static_cast<float>(1 / (spec_.input_scale * std)));
+    const double std = spec_.std(c % spec_.std_size());
+    const double mean = spec_.mean(c % spec_.mean_size());
+    scale_.push_back(static_cast<float>(1 / (spec_.input_scale() * std)));
     offset_.push_back(static_cast<float>(-mean / std));
   }
 }
@@ -166,7 +166,7 @@ int ClipRecipe::frames() const {
 }
 
 int64_t ClipRecipe::values() const {
-  return int64_t{frames()} * kChannels * spec_.crop * spec_.crop;
+  return int64_t{frames()} * kChannels * spec_.crop() * spec_.crop();
 }
 
 absl::Status ClipRecipe::Decode(int64_t item) {
@@ -199,17 +199,17 @@ absl::Status ClipRecipe::Decode(int64_t item) {
 
 cv::Rect ClipRecipe::DrawCrop(const cv::Size& size, Random* random) const {
   const auto begin = [&](int length) {
-    const int room = std::max(0, length - spec_.crop);
-    if (spec_.crop_position == "center") return room / 2;
+    const int room = std::max(0, length - spec_.crop());
+    if (spec_.crop_position() == "center") return room / 2;
     return static_cast<int>(random->Next() % static_cast<uint64_t>(room + 1));
   };
   const int left = begin(size.width);
   const int top = begin(size.height);
-  return cv::Rect(left, top, spec_.crop, spec_.crop);
+  return cv::Rect(left, top, spec_.crop(), spec_.crop());
 }
 
 void ClipRecipe::Normalize(const cv::Mat& frame, float* out) const {
-  const int64_t plane = int64_t{spec_.crop} * spec_.crop;
+  const int64_t plane = int64_t{spec_.crop()} * spec_.crop();
   for (int row = 0; row < frame.rows; ++row) {
     float* const at = out + int64_t{row} * frame.cols;
     ToPlanes(frame.ptr<uint8_t>(row), frame.cols, scale_.data(), offset_.data(),
@@ -225,14 +225,14 @@ absl::Status ClipRecipe::Load(int64_t item, uint64_t seed, float* out) {
   const uint64_t state = random.Next() | 1;
   for (const cv::Mat& frame : frames_) {
     const cv::Mat* input = &frame;
-    const int down = std::max(0, spec_.crop - frame.rows);
-    const int right = std::max(0, spec_.crop - frame.cols);
-    if (!spec_.is_crop && (down > 0 || right > 0)) {
+    const int down = std::max(0, spec_.crop() - frame.rows);
+    const int right = std::max(0, spec_.crop() - frame.cols);
+    if (!spec_.is_crop() && (down > 0 || right > 0)) {
       cv::copyMakeBorder(frame, padded_, down / 2, down - down / 2, right / 2,
                          right - right / 2, cv::BORDER_CONSTANT);
       input = &padded_;
     }
-    if (!spec_.is_crop) {
+    if (!spec_.is_crop()) {
       // Operations need rows without gaps.
       (*input)(crop).copyTo(cropped_);
       input = &cropped_;
@@ -240,14 +240,14 @@ absl::Status ClipRecipe::Load(int64_t item, uint64_t seed, float* out) {
     Random drawn = random;
     cv::theRNG().state = state;
     op_(*input, &drawn, &changed_);
-    if (changed_.rows != spec_.crop || changed_.cols != spec_.crop ||
+    if (changed_.rows != spec_.crop() || changed_.cols != spec_.crop() ||
         changed_.type() != CV_8UC3) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the transform gives ", changed_.cols, "x",
-                       changed_.rows, ", not ", spec_.crop, "x", spec_.crop));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the transform gives ", changed_.cols, "x", changed_.rows, ", not ",
+          spec_.crop(), "x", spec_.crop()));
     }
     Normalize(changed_, out);
-    out += int64_t{kChannels} * spec_.crop * spec_.crop;
+    out += int64_t{kChannels} * spec_.crop() * spec_.crop();
   }
   return absl::OkStatus();
 }
@@ -255,9 +255,10 @@ absl::Status ClipRecipe::Load(int64_t item, uint64_t seed, float* out) {
 std::optional<int64_t> ClipRecipe::IdOf(const float* tensor) const {
   std::optional<int64_t> id;
   for (int i = 0; i < frames(); ++i) {
-    const std::optional<int64_t> shown =
-        IdOfPlanes(tensor + i * values() / frames(), spec_.crop, spec_.crop,
-                   spec_.mean, spec_.std, spec_.input_scale);
+    const std::optional<int64_t> shown = IdOfPlanes(
+        tensor + i * values() / frames(), spec_.crop(), spec_.crop(),
+        {spec_.mean().begin(), spec_.mean().end()},
+        {spec_.std().begin(), spec_.std().end()}, spec_.input_scale());
     if (i > 0 && shown != id) return std::nullopt;
     id = shown;
   }
@@ -279,8 +280,8 @@ absl::Status TryLoad(ClipRecipe* recipe, int64_t item, uint64_t seed,
 
 // What a rank takes of an epoch that begins at `begin`.
 EpochShare ShareOf(const LoaderSpec& spec, const EpochPosition& begin) {
-  EpochShare share{begin.done, spec.rank, spec.ranks};
-  if (spec.drop_last) share.tail = EpochShare::Tail::kDrop;
+  EpochShare share{begin.done, spec.rank(), RanksOf(spec)};
+  if (spec.drop_last()) share.tail = EpochShare::Tail::kDrop;
   return share;
 }
 
@@ -288,11 +289,11 @@ ItemOrder OrderOf(const LoaderSpec& spec, const EpochCommand& command,
                   const EpochPosition& begin, int64_t items) {
   const EpochShare share = ShareOf(spec, begin);
   if (share.world == 1 && share.start == 0) {
-    return ItemOrder(command.first, command.count, items, spec.shuffle,
+    return ItemOrder(command.first(), command.count(), items, spec.shuffle(),
                      begin.seed, begin.epoch);
   }
-  return ItemOrder(share, share.Count(items, spec.batch_size), items,
-                   spec.shuffle, begin.seed, begin.epoch);
+  return ItemOrder(share, share.Count(items, spec.batch_size()), items,
+                   spec.shuffle(), begin.seed, begin.epoch);
 }
 
 class ClipStream : public BatchStream {
@@ -301,7 +302,7 @@ class ClipStream : public BatchStream {
              const EpochPosition& begin, const LoaderInput& input,
              const Recipes& recipes, Buffers* buffers)
       : spec_(spec),
-        wants_ids_(command.ids),
+        wants_ids_(command.ids()),
         begin_(begin),
         share_(ShareOf(spec, begin)),
         input_(input),
@@ -309,9 +310,9 @@ class ClipStream : public BatchStream {
         buffers_(*buffers),
         items_(recipes[0]->items()),
         order_(OrderOf(spec, command, begin, items_)),
-        splits_(share_.Splits(items_, spec.batch_size) &&
-                order_.count() % spec.batch_size == 0),
-        batches_((order_.count() + spec.batch_size - 1) / spec.batch_size +
+        splits_(share_.Splits(items_, spec.batch_size()) &&
+                order_.count() % spec.batch_size() == 0),
+        batches_((order_.count() + spec.batch_size() - 1) / spec.batch_size() +
                  (splits_ ? 1 : 0)),
         loaded_(batches_),
         failed_(order_.count()) {
@@ -334,7 +335,7 @@ class ClipStream : public BatchStream {
                     [&] { return loaded_[batch] == size || !failure_.ok(); });
       RETURN_IF_ERROR(failure_);
       next_ = batch + 1;
-      if (size < spec_.batch_size && spec_.drop_last) break;
+      if (size < spec_.batch_size() && spec_.drop_last()) break;
       const int64_t whole = Compact(batch, size);
       if (whole > 0) {
         return Batch{
@@ -355,7 +356,7 @@ class ClipStream : public BatchStream {
     reply->set_errors_total(faults_.errors_total());
     if (wants_ids_) {
       EpochPosition position = begin_;
-      position.done = share_.StartAfter(next_, items_, spec_.batch_size);
+      position.done = share_.StartAfter(next_, items_, spec_.batch_size());
       reply->set_state(position.ToText());
     }
     return absl::OkStatus();
@@ -367,14 +368,15 @@ class ClipStream : public BatchStream {
   int64_t StartOf(int64_t batch) const {
     if (batch == batches_) return order_.count();
     return splits_ && batch == batches_ - 1 ? order_.count() - 1
-                                            : batch * spec_.batch_size;
+                                            : batch * spec_.batch_size();
   }
   int64_t SizeOf(int64_t batch) const {
     return StartOf(batch + 1) - StartOf(batch);
   }
   int64_t BatchOf(int64_t number) const {
-    return splits_ && number == order_.count() - 1 ? batches_ - 1
-                                                   : number / spec_.batch_size;
+    return splits_ && number == order_.count() - 1
+               ? batches_ - 1
+               : number / spec_.batch_size();
   }
   float* PlaceOf(int64_t number) {
     const int64_t batch = BatchOf(number);
@@ -442,7 +444,7 @@ class ClipStream : public BatchStream {
       error->set_path(path);
       error->set_reason(std::string(status.message()));
     }
-    if (spec_.on_error == "fail" && failure_.ok()) {
+    if (spec_.on_error() == "fail" && failure_.ok()) {
       failure_ = absl::InvalidArgumentError(
           absl::StrCat(path, ": ", status.message()));
     }
@@ -486,11 +488,11 @@ class ClipStream : public BatchStream {
 };
 
 absl::Status CheckSpec(const LoaderSpec& spec) {
-  if (spec.channels != 3) {
+  if (spec.channels() != 3) {
     return absl::InvalidArgumentError("clips have three channels");
   }
-  if (!spec.batch_transform.empty() || !spec.ablation.empty() ||
-      spec.scope == kCopyScope) {
+  if (!spec.batch_transform().empty() || !spec.ablation().empty() ||
+      spec.scope() == kCopyScope) {
     return absl::InvalidArgumentError(
         "the loader of clips has no batch transforms, ablations or copies to a "
         "device");
@@ -526,19 +528,19 @@ class ClipLoader : public PreparedLoader {
 
 absl::StatusOr<std::unique_ptr<ClipLoader>> ClipLoader::Make(
     const PrepareCommand& spec, const LoaderInput& input) {
-  const LoaderSpec& loader = *spec.loader;
+  const LoaderSpec& loader = spec.loader();
   RETURN_IF_ERROR(CheckSpec(loader));
   // The loader has its own threads; OpenCV's would compete with them.
   cv::setNumThreads(0);
   std::unique_ptr<ClipLoader> made(new ClipLoader(spec, input));
-  for (int i = 0; i < std::max(1, loader.workers); ++i) {
+  for (int i = 0; i < std::max(1, loader.workers()); ++i) {
     ASSIGN_OR_RETURN(made->recipes_.emplace_back(),
                      ClipRecipe::Make(made->spec_, input));
   }
   // The batch that the consumer has, and those ahead of it.
-  made->buffers_.resize(1 + std::max(1, loader.prefetch));
+  made->buffers_.resize(1 + std::max(1, loader.prefetch()));
   for (std::vector<float>& buffer : made->buffers_) {
-    buffer.resize(loader.batch_size * made->recipes_[0]->values());
+    buffer.resize(loader.batch_size() * made->recipes_[0]->values());
   }
   return made;
 }
@@ -546,7 +548,7 @@ absl::StatusOr<std::unique_ptr<ClipLoader>> ClipLoader::Make(
 absl::StatusOr<EpochReply> ClipLoader::RunEpoch(const EpochCommand& command) {
   ASSIGN_OR_RETURN(const EpochPosition begin, BeginOf(command));
   return TimeEpoch(command, [&] {
-    return std::make_unique<ClipStream>(*spec_.loader, command, begin, input_,
+    return std::make_unique<ClipStream>(spec_.loader(), command, begin, input_,
                                         recipes_, &buffers_);
   });
 }
@@ -562,7 +564,8 @@ absl::StatusOr<Output> ClipLoader::OutputFor(int64_t item, uint64_t seed) {
   output.bytes = static_cast<int64_t>(output_.size() * sizeof(float));
   output.dtype = "float32";
   output.layout = "TCHW";
-  output.shape = {recipe->frames(), 3, spec_.loader->crop, spec_.loader->crop};
+  output.shape = {recipe->frames(), 3, spec_.loader().crop(),
+                  spec_.loader().crop()};
   return output;
 }
 
@@ -583,13 +586,13 @@ FfmpegAdapter::PrepareDecoder(const PrepareCommand& spec,
     return absl::InvalidArgumentError(
         absl::StrCat(file.path, ": its clip has no frames"));
   }
-  threads_ = spec.decode->threads;
+  threads_ = spec.decode().threads();
   return std::make_unique<ClipDecoder>(threads_, files);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> FfmpegAdapter::PrepareLoader(
     const PrepareCommand& spec, const LoaderInput& input) {
-  threads_ = spec.loader->workers;
+  threads_ = spec.loader().workers();
   return ClipLoader::Make(spec, input);
 }
 

@@ -13,7 +13,6 @@
 #include "lib/media/video/clips.h"
 #include "lib/media/video/synthetic_video.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
 #include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 
@@ -36,9 +35,9 @@ std::string VideoFile(const std::string& name) {
 
 PrepareCommand Decode() {
   PrepareCommand command;
-  command.library = "ffmpeg";
-  command.scenario = "video-decode-16f";
-  command.decode.emplace();
+  command.set_library("ffmpeg");
+  command.set_scenario("video-decode-16f");
+  command.mutable_decode()->set_threads(1);
   return command;
 }
 
@@ -69,20 +68,22 @@ TEST(FfmpegAdapterTest, AnswersTheRunner) {
                                    {"/absent.avi", 1, {0}}})
                       .value();
   ChildSession session(&adapter, list.Release());
-  EXPECT_THAT(session.Answer(PrepareLine(Decode())).value(),
+  EXPECT_THAT(session.Answer(CommandLine(Decode())).value(),
               HasSubstr("\"threads\":1"));
   TimeCommand time;
-  time.count = 1;
-  EXPECT_THAT(session.Answer(TimeLine(time)).value(), HasSubstr("\"items\":1"));
-  time.count = 2;
-  EXPECT_THAT(session.Answer(TimeLine(time)).value(),
+  time.set_count(1);
+  time.set_chunk(1);
+  EXPECT_THAT(session.Answer(CommandLine(time)).value(),
+              HasSubstr("\"items\":1"));
+  time.set_count(2);
+  EXPECT_THAT(session.Answer(CommandLine(time)).value(),
               HasSubstr("/absent.avi: no video: No such file"));
   OutputCommand output;
-  output.indexes = {0};
-  EXPECT_THAT(session.Answer(OutputLine(output)).value(),
+  output.add_indexes(0);
+  EXPECT_THAT(session.Answer(CommandLine(output)).value(),
               HasSubstr("\"shape\":[2,120,160,3]"));
-  output.indexes = {2};
-  EXPECT_THAT(session.Answer(OutputLine(output)).value(),
+  output.set_indexes(0, 2);
+  EXPECT_THAT(session.Answer(CommandLine(output)).value(),
               HasSubstr("no item 2"));
 }
 
@@ -110,21 +111,21 @@ class ClipLoaderTest : public ::testing::Test {
           WriteFileAtomically(path, EncodeVideo(options, i).value()).ok());
       input_.files.push_back({path, 1, {0, 4, 11}});
     }
-    spec_.native_op = "cv::flip";
-    spec_.params = {"flip_code=1"};
-    LoaderSpec& loader = spec_.loader.emplace();
-    loader.scope = kDecodeScope;
-    loader.source = "files";
-    loader.batch_size = 2;
-    loader.workers = 2;
-    loader.prefetch = 2;
-    loader.channels = 3;
-    loader.crop = kCrop;
-    loader.crop_position = "random";
-    loader.mean = {0.5};
-    loader.std = {0.25};
-    loader.input_scale = 255;
-    loader.on_error = "skip";
+    spec_.set_native_op("cv::flip");
+    spec_.add_params("flip_code=1");
+    LoaderSpec& loader = *spec_.mutable_loader();
+    loader.set_scope(kDecodeScope);
+    loader.set_source("files");
+    loader.set_batch_size(2);
+    loader.set_workers(2);
+    loader.set_prefetch(2);
+    loader.set_channels(3);
+    loader.set_crop(kCrop);
+    loader.set_crop_position("random");
+    loader.add_mean(0.5);
+    loader.add_std(0.25);
+    loader.set_input_scale(255);
+    loader.set_on_error("skip");
   }
   absl::StatusOr<std::unique_ptr<PreparedLoader>> TryMake() {
     return FfmpegAdapter().PrepareLoader(spec_, input_);
@@ -141,9 +142,9 @@ class ClipLoaderTest : public ::testing::Test {
 
 TEST_F(ClipLoaderTest, DeliversEveryItemOnce) {
   for (const int workers : {0, 1, 3}) {
-    spec_.loader->workers = workers;
+    spec_.mutable_loader()->set_workers(workers);
     EpochCommand command;
-    command.count = 12;
+    command.set_count(12);
     const auto reply = Make()->RunEpoch(command);
     ASSERT_TRUE(reply.ok()) << reply.status();
     EXPECT_EQ(reply->items(), 12);
@@ -179,10 +180,10 @@ class ClipOrderTest : public ClipLoaderTest {
           WriteFileAtomically(path, EncodeVideo(options, i).value()).ok());
       input_.files.push_back({path, 1, {0, 4}});
     }
-    spec_.loader->shuffle = true;
-    command_.seed = 3;
-    command_.count = kClips;
-    command_.ids = true;
+    spec_.mutable_loader()->set_shuffle(true);
+    command_.set_seed(3);
+    command_.set_count(kClips);
+    command_.set_ids(true);
   }
   EpochReply Run() {
     const absl::StatusOr<EpochReply> reply = Make()->RunEpoch(command_);
@@ -203,18 +204,18 @@ TEST_F(ClipOrderTest, EachEpochHasAnOrderOfItsOwn) {
     all.insert(all.end(), batch.begin(), batch.end());
   }
   EXPECT_THAT(all, UnorderedElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8));
-  spec_.loader->workers = 1;
+  spec_.mutable_loader()->set_workers(1);
   EXPECT_EQ(IdsOf(Run()), first);
-  command_.epoch = 1;
+  command_.set_epoch(1);
   EXPECT_NE(IdsOf(Run()), first);
 }
 
 TEST_F(ClipOrderTest, RanksShareAnEpochAndHaveAsManyBatches) {
   // Five clips and four: a batch of two is split.
   std::vector<int64_t> all;
-  spec_.loader->ranks = 2;
+  spec_.mutable_loader()->set_ranks(2);
   for (const int rank : {0, 1}) {
-    spec_.loader->rank = rank;
+    spec_.mutable_loader()->set_rank(rank);
     const std::vector<std::vector<int64_t>> ids = IdsOf(Run());
     EXPECT_THAT(ids, SizeIs(3)) << rank;
     for (const std::vector<int64_t>& batch : ids) {
@@ -226,38 +227,38 @@ TEST_F(ClipOrderTest, RanksShareAnEpochAndHaveAsManyBatches) {
 
 TEST_F(ClipOrderTest, AnInterruptedEpochContinues) {
   std::vector<std::vector<int64_t>> whole = IdsOf(Run());
-  command_.batches = 2;
+  command_.set_batches(2);
   const EpochReply before = Run();
   EXPECT_THAT(IdsOf(before), SizeIs(2));
   EXPECT_EQ(before.state(), "3 0 4");
-  command_.batches = 0;
-  command_.state = before.state();
+  command_.set_batches(0);
+  command_.set_state(before.state());
   const std::vector<std::vector<int64_t>> after = IdsOf(Run());
   whole.erase(whole.begin(), whole.begin() + 2);
   EXPECT_EQ(after, whole);
-  command_.state = "4 batches";
+  command_.set_state("4 batches");
   EXPECT_THAT(std::string(Make()->RunEpoch(command_).status().message()),
               HasSubstr("is not SEED EPOCH SAMPLES"));
 }
 
 TEST_F(ClipLoaderTest, TheLastBatchMayBeDropped) {
-  spec_.loader->drop_last = true;
+  spec_.mutable_loader()->set_drop_last(true);
   EpochCommand command;
-  command.count = 5;
+  command.set_count(5);
   EXPECT_EQ(Make()->RunEpoch(command)->items(), 4);
 }
 
 TEST_F(ClipLoaderTest, WhatCannotBeReadIsLeftOutOrFails) {
   input_.files[1].path = "/absent.avi";
   EpochCommand command;
-  command.count = 5;
+  command.set_count(5);
   const auto reply = Make()->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->items(), 4);
   ASSERT_EQ(reply->errors_total(), 1);
   EXPECT_EQ(reply->errors(0).item(), 1);
   EXPECT_THAT(reply->errors(0).reason(), HasSubstr("No such file"));
-  spec_.loader->on_error = "fail";
+  spec_.mutable_loader()->set_on_error("fail");
   EXPECT_THAT(std::string(Make()->RunEpoch(command).status().message()),
               HasSubstr("/absent.avi: no video"));
 }
@@ -279,11 +280,11 @@ TEST_F(ClipLoaderTest, OutputsAreNormalizedAndFollowTheSeed) {
 }
 
 TEST_F(ClipLoaderTest, WhatItCannotDoIsRefused) {
-  spec_.loader->batch_transform = "mixup";
+  spec_.mutable_loader()->set_batch_transform("mixup");
   EXPECT_THAT(std::string(TryMake().status().message()),
               HasSubstr("no batch transforms"));
-  spec_.loader->batch_transform = "";
-  spec_.native_op = "cv::nothing";
+  spec_.mutable_loader()->set_batch_transform("");
+  spec_.set_native_op("cv::nothing");
   EXPECT_FALSE(TryMake().ok());
 }
 

@@ -15,9 +15,9 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
+#include "lib/json/json.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/mixture_loader.h"
-#include "lib/worker/json_line.h"
 
 namespace feedrate {
 namespace {
@@ -43,19 +43,17 @@ absl::Status Dump(const std::string& folder, int64_t samples, int size,
     for (int i = 0; i < batch->size; ++i) {
       const SampleMetadata& sample = batch->metadata[i];
       const uint8_t* const frames = batch->frames + 2 * bytes * i;
-      JsonLine line;
-      line.Add("dataset", sources[sample.dataset].name);
-      line.Add("episode_id", sample.episode_id);
-      line.Add("step", sample.step);
-      line.Add("instruction", sample.instruction);
-      line.Add("action",
-               std::vector<double>(sample.action.begin(), sample.action.end()));
-      line.Add("action_padded", sample.action_padded);
-      line.Add("state",
-               std::vector<double>(sample.state.begin(), sample.state.end()));
-      line.Add("first", Sha256Hex(frames, bytes));
-      line.Add("second", Sha256Hex(frames + bytes, bytes));
-      std::fputs(line.Line().c_str(), stdout);
+      const Json line = {{"dataset", sources[sample.dataset].name},
+                         {"episode_id", sample.episode_id},
+                         {"step", sample.step},
+                         {"instruction", sample.instruction},
+                         {"action", sample.action},
+                         {"action_padded", sample.action_padded},
+                         {"state", sample.state},
+                         {"first", Sha256Hex(frames, bytes)},
+                         {"second", Sha256Hex(frames + bytes, bytes)}};
+      std::puts(
+          line.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
       if (pixels != nullptr) std::fwrite(frames, 1, 2 * bytes, pixels);
     }
   }

@@ -10,17 +10,17 @@
 namespace feedrate {
 
 absl::StatusOr<Recipe> RecipeOf(const PrepareCommand& command) {
-  const LoaderSpec& loader = *command.loader;
+  const LoaderSpec& loader = command.loader();
   Recipe recipe;
-  recipe.channels = loader.channels;
-  recipe.crop = loader.crop;
-  recipe.position = loader.crop_position == "center" ? CropPosition::kCenter
-                                                     : CropPosition::kRandom;
-  recipe.first_step_crops = loader.is_crop;
-  recipe.mean = loader.mean;
-  recipe.std = loader.std;
-  recipe.input_scale = loader.input_scale;
-  if (IsMixOp(command.native_op)) return recipe;
+  recipe.channels = loader.channels();
+  recipe.crop = loader.crop();
+  recipe.position = loader.crop_position() == "center" ? CropPosition::kCenter
+                                                       : CropPosition::kRandom;
+  recipe.first_step_crops = loader.is_crop();
+  recipe.mean.assign(loader.mean().begin(), loader.mean().end());
+  recipe.std.assign(loader.std().begin(), loader.std().end());
+  recipe.input_scale = loader.input_scale();
+  if (IsMixOp(command.native_op())) return recipe;
   ASSIGN_OR_RETURN(recipe.steps, StepsOf(TransformOf(command)));
   return recipe;
 }
@@ -85,8 +85,9 @@ class LimitsLoader : public PreparedLoader {
 
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
     EpochReply reply;
-    ASSIGN_OR_RETURN(*reply.mutable_device_limits(),
-                     measure_(command.limit_s > 0 ? command.limit_s : kUsualS));
+    ASSIGN_OR_RETURN(
+        *reply.mutable_device_limits(),
+        measure_(command.limit_s() > 0 ? command.limit_s() : kUsualS));
     return reply;
   }
   absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {

@@ -24,7 +24,7 @@
 #include "lib/media/parallel.h"
 #include "lib/records/worker.pb.h"
 #include "lib/storage/object_store.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 #include "opencv2/core/ocl.hpp"
 #include "opencv2/core/utility.hpp"
 
@@ -104,8 +104,8 @@ class NativeLoader : public PreparedLoader {
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
     // The loader owns the memory for batches, not the epoch: allocated before.
     EpochRange range;
-    range.first = command.first;
-    range.count = command.count;
+    range.first = command.first();
+    range.count = command.count();
     ASSIGN_OR_RETURN(const EpochPosition begin, BeginOf(command));
     EpochShare share = share_;
     share.start = begin.done;
@@ -121,7 +121,7 @@ class NativeLoader : public PreparedLoader {
                   : loader_->StartEpoch(begin.seed, begin.epoch, range));
           return std::make_unique<NativeStream>(
               std::move(epoch), *loader_, share, before,
-              command.ids ? std::make_optional(begin) : std::nullopt);
+              command.ids() ? std::make_optional(begin) : std::nullopt);
         });
   }
 
@@ -147,7 +147,7 @@ class NativeLoader : public PreparedLoader {
 // Measures only copies, since the CPU decodes.
 absl::StatusOr<std::unique_ptr<PreparedLoader>> DeviceLimitsOf(
     const PrepareCommand& spec) {
-  if (spec.device != "cuda" || spec.loader->scope != kCopyScope) {
+  if (spec.device() != "cuda" || spec.loader().scope() != kCopyScope) {
     return absl::InvalidArgumentError(
         absl::StrCat("native uses no device but in the scope ", kCopyScope));
   }
@@ -168,16 +168,16 @@ std::string NativeAdapter::version() const {
 absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
     const PrepareCommand& spec, const LoaderInput& input) {
   cv::ocl::setUseOpenCL(false);
-  if (spec.loader->ablation == kDeviceLimits) return DeviceLimitsOf(spec);
+  if (spec.loader().ablation() == kDeviceLimits) return DeviceLimitsOf(spec);
   ASSIGN_OR_RETURN(const LoaderOptions options, NativeOptions(spec));
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
-                   NativeSource(*spec.loader, input));
+                   NativeSource(spec.loader(), input));
   std::unique_ptr<BatchMemory> memory;
   std::unique_ptr<DeviceCopy> copy;
-  if (spec.loader->scope == kCopyScope && spec.device == "cuda") {
+  if (spec.loader().scope() == kCopyScope && spec.device() == "cuda") {
     ASSIGN_OR_RETURN(memory, PinnedMemory());
     ASSIGN_OR_RETURN(copy, CudaCopy());
-  } else if (spec.loader->scope == kCopyScope) {
+  } else if (spec.loader().scope() == kCopyScope) {
     copy = std::make_unique<HostCopy>();
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader,
@@ -185,16 +185,16 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
                                   std::move(copy)));
   threads_ = std::max(1, options.workers);
   EpochShare share;
-  share.rank = spec.loader->rank;
-  share.world = spec.loader->ranks;
+  share.rank = spec.loader().rank();
+  share.world = RanksOf(spec.loader());
   if (options.drop_last) share.tail = EpochShare::Tail::kDrop;
   return std::make_unique<NativeLoader>(std::move(loader), share);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareMixture(
     const PrepareCommand& spec, const std::vector<MixtureSource>& sources) {
-  threads_ = spec.mixture->decode_parallelism > 0
-                 ? spec.mixture->decode_parallelism
+  threads_ = spec.mixture().decode_parallelism() > 0
+                 ? spec.mixture().decode_parallelism()
                  : UsableProcessors();
   return PrepareNativeMixture(spec, sources);
 }
@@ -262,31 +262,32 @@ absl::StatusOr<NativeSettings> ParseNativeSettings(
 }
 
 absl::StatusOr<LoaderOptions> NativeOptions(const PrepareCommand& spec) {
-  const LoaderSpec& loader = *spec.loader;
-  const bool copies = spec.device == "cuda" && loader.scope == kCopyScope;
-  if (!spec.device.empty() && spec.device != "cpu" && !copies) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("native delivers on the cpu, or copies to cuda in the "
-                     "scope ",
-                     kCopyScope, "; not ", spec.device, " in ", loader.scope));
+  const LoaderSpec& loader = spec.loader();
+  const bool copies = spec.device() == "cuda" && loader.scope() == kCopyScope;
+  if (!spec.device().empty() && spec.device() != "cpu" && !copies) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "native delivers on the cpu, or copies to cuda in the "
+        "scope ",
+        kCopyScope, "; not ", spec.device(), " in ", loader.scope()));
   }
   LoaderOptions options;
   ASSIGN_OR_RETURN(options.recipe, RecipeOf(spec));
   ASSIGN_OR_RETURN(options.mix, MixOptionsOf(TransformOf(spec)));
-  options.batch_size = static_cast<int>(loader.batch_size);
-  options.workers = loader.workers;
+  options.batch_size = static_cast<int>(loader.batch_size());
+  options.workers = loader.workers();
   // All workers fill the same batch, so each prefetched batch is one for all of
   // them.
-  options.buffers = std::max(1, loader.prefetch);
-  options.persistent = loader.persistent;
-  options.drop_last = loader.drop_last;
-  options.shuffle = loader.shuffle;
-  options.seed = static_cast<uint64_t>(spec.seed);
+  options.buffers = std::max(1, loader.prefetch());
+  options.persistent = loader.persistent();
+  options.drop_last = loader.drop_last();
+  options.shuffle = loader.shuffle();
+  options.seed = static_cast<uint64_t>(spec.seed());
   options.on_error =
-      loader.on_error == "fail" ? OnError::kFail : OnError::kSkip;
-  options.ablation = AblationOf(loader.ablation);
+      loader.on_error() == "fail" ? OnError::kFail : OnError::kSkip;
+  options.ablation = AblationOf(loader.ablation());
   ASSIGN_OR_RETURN(const NativeSettings settings,
-                   ParseNativeSettings(loader.settings));
+                   ParseNativeSettings(
+                       {loader.settings().begin(), loader.settings().end()}));
   options.read_ahead = settings.read_ahead;
   options.recipe.scaled_decode = settings.scaled_decode;
   return options;
@@ -297,7 +298,8 @@ namespace {
 absl::StatusOr<std::unique_ptr<Source>> StoreSource(
     const LoaderSpec& spec, const NativeSettings& settings,
     const std::vector<SourceFile>& files) {
-  ASSIGN_OR_RETURN(StoreSpec store, ParseStoreSpec(spec.store));
+  ASSIGN_OR_RETURN(StoreSpec store,
+                   ParseStoreSpec({spec.store().begin(), spec.store().end()}));
   if (settings.connections > 0) {
     store.options.connections = settings.connections;
   }
@@ -311,9 +313,10 @@ absl::StatusOr<std::unique_ptr<Source>> StoreSource(
 
 absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
                                                      const LoaderInput& input) {
-  ASSIGN_OR_RETURN(const NativeSettings settings,
-                   ParseNativeSettings(spec.settings));
-  if (spec.source == "objects") {
+  ASSIGN_OR_RETURN(
+      const NativeSettings settings,
+      ParseNativeSettings({spec.settings().begin(), spec.settings().end()}));
+  if (spec.source() == "objects") {
     return StoreSource(spec, settings, input.files);
   }
   if (settings.connections > 0 || settings.range_bytes > 0) {
@@ -321,7 +324,7 @@ absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
         "connections and range_bytes are settings of a store; name one with "
         "--dataset=s3://… or another address");
   }
-  if (spec.source == "corpus") {
+  if (spec.source() == "corpus") {
     if (input.corpus == nullptr) {
       return absl::InvalidArgumentError("a corpus was to be sent, and was not");
     }
@@ -329,10 +332,10 @@ absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
   }
   std::vector<std::string> paths;
   for (const SourceFile& file : input.files) paths.push_back(file.path);
-  if (spec.source == "shards") return ShardSource(paths);
-  if (spec.source == "tfrecord") return TfRecordSource(paths);
-  if (spec.source == "parquet") return ParquetSource(paths);
-  if (spec.source == "lmdb") return LmdbSource(paths);
+  if (spec.source() == "shards") return ShardSource(paths);
+  if (spec.source() == "tfrecord") return TfRecordSource(paths);
+  if (spec.source() == "parquet") return ParquetSource(paths);
+  if (spec.source() == "lmdb") return LmdbSource(paths);
   std::vector<ListedFile> files;
   files.reserve(input.files.size());
   for (const SourceFile& file : input.files) {
@@ -425,13 +428,13 @@ class NativeMixture : public PreparedLoader {
           MixtureOptions options;
           options.spec = spec_;
           options.seed = begin.seed;
-          options.count = command.count;
+          options.count = command.count();
           options.done = begin.done;
           ASSIGN_OR_RETURN(loader_,
                            MixtureLoader::Start(sources_, options, &memory_));
           return std::make_unique<MixtureStream>(
-              loader_.get(), start_ns, command.count,
-              command.ids ? std::make_optional(begin) : std::nullopt);
+              loader_.get(), start_ns, command.count(),
+              command.ids() ? std::make_optional(begin) : std::nullopt);
         });
   }
 
@@ -463,7 +466,7 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareNativeMixture(
         absl::StrCat("data set \"", source.name, "\": weight ", source.weight,
                      " is not possible; use one above 0"));
   }
-  return std::make_unique<NativeMixture>(*spec.mixture, sources);
+  return std::make_unique<NativeMixture>(SpecOf(spec.mixture()), sources);
 }
 
 }  // namespace feedrate

@@ -16,7 +16,6 @@
 #include "lib/media/small_corpus.h"
 #include "lib/records/worker.pb.h"
 #include "lib/tar/builder.h"
-#include "lib/worker/loader_message.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -29,24 +28,28 @@ using ::testing::HasSubstr;
 
 PrepareCommand Spec(const std::string& source) {
   LoaderSpec loader;
-  loader.scope = source == "corpus" ? kMemoryScope : kDecodeScope;
-  loader.source = source;
-  loader.batch_size = 4;
-  loader.workers = 2;
-  loader.prefetch = 2;
-  loader.channels = 3;
-  loader.crop = 16;
-  loader.crop_position = "random";
-  loader.mean = {0.485, 0.456, 0.406};
-  loader.std = {0.229, 0.224, 0.225};
-  loader.input_scale = 255;
-  loader.on_error = "skip";
+  loader.set_scope(source == "corpus" ? kMemoryScope : kDecodeScope);
+  loader.set_source(source);
+  loader.set_batch_size(4);
+  loader.set_workers(2);
+  loader.set_prefetch(2);
+  loader.set_channels(3);
+  loader.set_crop(16);
+  loader.set_crop_position("random");
+  for (const double value : {0.485, 0.456, 0.406}) {
+    loader.add_mean(value);
+  }
+  for (const double value : {0.229, 0.224, 0.225}) {
+    loader.add_std(value);
+  }
+  loader.set_input_scale(255);
+  loader.set_on_error("skip");
   PrepareCommand spec;
-  spec.library = "native";
-  spec.transform = "HorizontalFlip";
-  spec.native_op = "cv::flip";
-  spec.params = {"flip_code=1"};
-  spec.loader = loader;
+  spec.set_library("native");
+  spec.set_transform("HorizontalFlip");
+  spec.set_native_op("cv::flip");
+  spec.add_params("flip_code=1");
+  *spec.mutable_loader() = loader;
   return spec;
 }
 
@@ -73,7 +76,7 @@ TEST(NativeAdapterTest, RunsAnEpochOverFiles) {
   const LoaderInput input = Files(9, {3});
   const auto loader = Prepare(Spec("files"), input);
   EpochCommand command;
-  command.count = 9;
+  command.set_count(9);
   const auto reply = loader->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->items(), 9);
@@ -114,9 +117,9 @@ TEST(NativeAdapterTest, ShardsAndTheCopyScope) {
   LoaderInput input;
   input.files.push_back({WriteTestFile(folder, "a.tar", builder.Finish()), -1});
   PrepareCommand spec = Spec("shards");
-  spec.loader->scope = kCopyScope;
+  spec.mutable_loader()->set_scope(kCopyScope);
   EpochCommand command;
-  command.count = 5;
+  command.set_count(5);
   const auto reply = Prepare(spec, input)->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->items(), 5);
@@ -128,11 +131,12 @@ TEST(NativeAdapterTest, MemoryWithMixing) {
   LoaderInput input;
   input.corpus = &corpus;
   PrepareCommand spec = Spec("corpus");
-  spec.native_op = "feedrate::mixup";
-  spec.params = {"alpha=0.8"};
-  spec.loader->batch_transform = "mixup";
+  spec.set_native_op("feedrate::mixup");
+  spec.clear_params();
+  spec.add_params("alpha=0.8");
+  spec.mutable_loader()->set_batch_transform("mixup");
   EpochCommand command;
-  command.count = 10;
+  command.set_count(10);
   const auto reply = Prepare(spec, input)->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->batches(), 3);
@@ -141,15 +145,18 @@ TEST(NativeAdapterTest, MemoryWithMixing) {
 TEST(NativeAdapterTest, ThreeAugmentWithColorJitter) {
   const LoaderInput input = Files(4);
   PrepareCommand spec = Spec("files");
-  spec.native_op = "feedrate::steps";
-  spec.params = {
-      "step1=0.5 cv::flip{flip_code=1}",
-      "step2=cv::cvtColor{code=COLOR_RGB2GRAY;back=COLOR_GRAY2RGB} | "
-      "cv::LUT{threshold=128} | cv::GaussianBlur{ksize=(5,5);sigma=2.0}",
-      "step3=cv::LUT+cv::cvtColor+cv::addWeighted{brightness=U(0.7,1.3);"
-      "contrast=U(0.7,1.3);saturation=U(0.7,1.3)}"};
+  spec.set_native_op("feedrate::steps");
+  spec.clear_params();
+  for (const char* param :
+       {"step1=0.5 cv::flip{flip_code=1}",
+        "step2=cv::cvtColor{code=COLOR_RGB2GRAY;back=COLOR_GRAY2RGB} | "
+        "cv::LUT{threshold=128} | cv::GaussianBlur{ksize=(5,5);sigma=2.0}",
+        "step3=cv::LUT+cv::cvtColor+cv::addWeighted{brightness=U(0.7,1.3);"
+        "contrast=U(0.7,1.3);saturation=U(0.7,1.3)}"}) {
+    spec.add_params(param);
+  }
   EpochCommand command;
-  command.count = 20;
+  command.set_count(20);
   const auto reply = Prepare(spec, input)->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->items(), 20);
@@ -158,9 +165,9 @@ TEST(NativeAdapterTest, ThreeAugmentWithColorJitter) {
 TEST(NativeAdapterTest, ACorruptFileCanFailTheEpoch) {
   const LoaderInput input = Files(9, {3});
   PrepareCommand spec = Spec("files");
-  spec.loader->on_error = "fail";
+  spec.mutable_loader()->set_on_error("fail");
   EpochCommand command;
-  command.count = 9;
+  command.set_count(9);
   const auto reply = Prepare(spec, input)->RunEpoch(command);
   EXPECT_THAT(std::string(reply.status().message()), HasSubstr("003.jpg"));
 }
@@ -169,13 +176,13 @@ TEST(NativeAdapterTest, SettingsOfASweep) {
   const LoaderInput input = Files(9);
   PrepareCommand spec = Spec("files");
   EpochCommand command;
-  command.count = 9;
+  command.set_count(9);
   for (const char* method : {"inline", "threads", "auto"}) {
-    spec.loader->settings = {{"read_ahead", method},
-                             {"read_threads", "2"},
-                             {"read_depth", "3"},
-                             {"access", "mmap"},
-                             {"scaled_decode", "true"}};
+    (*spec.mutable_loader()->mutable_settings())["read_ahead"] = method;
+    (*spec.mutable_loader()->mutable_settings())["read_threads"] = "2";
+    (*spec.mutable_loader()->mutable_settings())["read_depth"] = "3";
+    (*spec.mutable_loader()->mutable_settings())["access"] = "mmap";
+    (*spec.mutable_loader()->mutable_settings())["scaled_decode"] = "true";
     const auto reply = Prepare(spec, input)->RunEpoch(command);
     ASSERT_TRUE(reply.ok()) << reply.status();
     EXPECT_EQ(reply->items(), 9);
@@ -184,7 +191,8 @@ TEST(NativeAdapterTest, SettingsOfASweep) {
   for (const auto& [name, value] : {std::pair("read_depth", "0"),
                                     {"read_ahead", "maybe"},
                                     {"color", "1"}}) {
-    spec.loader->settings = {{name, value}};
+    spec.mutable_loader()->clear_settings();
+    (*spec.mutable_loader()->mutable_settings())[name] = value;
     EXPECT_THAT(
         std::string(adapter.PrepareLoader(spec, input).status().message()),
         HasSubstr(absl::StrCat("no setting ", name, "=", value)));
@@ -196,36 +204,36 @@ TEST(NativeAdapterTest, AChildOfAServerRunsEpochs) {
   const Corpus corpus = SmallCorpus(3);
   TestRunner runner(std::make_unique<NativeAdapter>());
   const auto child = runner.Spawn("native", corpus);
-  EXPECT_THAT(*child->Ask(PrepareLine(Spec("corpus"))),
+  EXPECT_THAT(*child->Ask(CommandLine(Spec("corpus"))),
               HasSubstr("\"threads\":2"));
   EpochCommand command;
-  command.count = 10;
+  command.set_count(10);
   for (int i = 0; i < 3; ++i) {
-    const auto reply = ParseEpochReply(*child->Ask(EpochLine(command)));
+    const auto reply = ParseEpochReply(*child->Ask(CommandLine(command)));
     ASSERT_TRUE(reply.ok()) << reply.status();
     EXPECT_EQ(reply->items(), 10);
     EXPECT_EQ(reply->batches(), 3);
   }
   EXPECT_THAT(*child->Outputs({0, 1}), HasSubstr("\"shape\":[3,16,16]"));
   child->HangUp();
-  EXPECT_EQ(runner.Reap(child->pid())->status, 0);
+  EXPECT_EQ(runner.Reap(child->pid())->status(), 0);
 }
 
 TEST(NativeAdapterTest, RefusesWhatItCannotDo) {
   NativeAdapter adapter;
   const LoaderInput input = Files(1);
   PrepareCommand spec = Spec("files");
-  spec.native_op = "cv::unheard";
+  spec.set_native_op("cv::unheard");
   EXPECT_THAT(
       std::string(adapter.PrepareLoader(spec, input).status().message()),
       HasSubstr("cv::unheard"));
   spec = Spec("files");
-  spec.device = "cuda";
+  spec.set_device("cuda");
   EXPECT_THAT(
       std::string(adapter.PrepareLoader(spec, input).status().message()),
       HasSubstr("on the cpu"));
   // With a GPU and CUDA built in, the copy goes there.
-  spec.loader->scope = kCopyScope;
+  spec.mutable_loader()->set_scope(kCopyScope);
   const auto copies = adapter.PrepareLoader(spec, input);
   if (!copies.ok()) {
     EXPECT_THAT(
@@ -233,8 +241,9 @@ TEST(NativeAdapterTest, RefusesWhatItCannotDo) {
         AnyOf(HasSubstr("built without CUDA"), HasSubstr("there is no GPU")));
   }
   spec = Spec("files");
-  spec.native_op = "feedrate::mixup";
-  spec.params = {"beta=1"};
+  spec.set_native_op("feedrate::mixup");
+  spec.clear_params();
+  spec.add_params("beta=1");
   EXPECT_FALSE(adapter.PrepareLoader(spec, input).ok());
 }
 
@@ -242,7 +251,7 @@ using ::testing::HasSubstr;
 
 PrepareCommand SmallSpec() {
   PrepareCommand spec;
-  spec.mixture = TestOptions(0).spec;
+  *spec.mutable_mixture() = CommandOf(TestOptions(0).spec);
   return spec;
 }
 
@@ -251,8 +260,8 @@ TEST(NativeMixtureTest, CountsWhatBatchesHold) {
   const auto loader = PrepareNativeMixture(SmallSpec(), sources);
   ASSERT_TRUE(loader.ok()) << loader.status();
   EpochCommand command;
-  command.seed = 3;
-  command.count = 40;
+  command.set_seed(3);
+  command.set_count(40);
   const absl::StatusOr<EpochReply> reply = (*loader)->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->items(), 40);
@@ -311,27 +320,31 @@ constexpr int kCrop = 64;
 PrepareCommand SpecOf(const std::string& scenario, const std::string& name,
                       const Implementation& entry, int channels) {
   PrepareCommand spec;
-  spec.library = "native";
-  spec.transform = name;
-  spec.scenario = scenario;
-  spec.native_op = entry.native_op();
-  spec.params.assign(entry.params().begin(), entry.params().end());
-  spec.wrap = entry.wrap();
+  spec.set_library("native");
+  spec.set_transform(name);
+  spec.set_scenario(scenario);
+  spec.set_native_op(entry.native_op());
+  *spec.mutable_params() = entry.params();
+  spec.set_wrap(entry.wrap());
   LoaderSpec loader;
-  loader.scope = kMemoryScope;
-  loader.source = "corpus";
-  loader.batch_size = 4;
-  loader.workers = 2;
-  loader.prefetch = 2;
-  loader.channels = channels;
-  loader.crop = kCrop;
-  loader.crop_position = "random";
-  loader.is_crop = entry.native_op().find("cv::Mat(Rect)+") == 0;
-  loader.mean = {0.485, 0.456, 0.406};
-  loader.std = {0.229, 0.224, 0.225};
-  loader.input_scale = 255;
-  loader.on_error = "fail";
-  spec.loader = loader;
+  loader.set_scope(kMemoryScope);
+  loader.set_source("corpus");
+  loader.set_batch_size(4);
+  loader.set_workers(2);
+  loader.set_prefetch(2);
+  loader.set_channels(channels);
+  loader.set_crop(kCrop);
+  loader.set_crop_position("random");
+  loader.set_is_crop(entry.native_op().find("cv::Mat(Rect)+") == 0);
+  for (const double value : {0.485, 0.456, 0.406}) {
+    loader.add_mean(value);
+  }
+  for (const double value : {0.229, 0.224, 0.225}) {
+    loader.add_std(value);
+  }
+  loader.set_input_scale(255);
+  loader.set_on_error("fail");
+  *spec.mutable_loader() = loader;
   return spec;
 }
 
@@ -368,7 +381,7 @@ int TryAll(const std::string& scenario, int channels) {
       EXPECT_TRUE(loader.ok()) << loader.status();
       if (!loader.ok()) continue;
       EpochCommand command;
-      command.count = 6;
+      command.set_count(6);
       const auto reply = (*loader)->RunEpoch(command);
       EXPECT_TRUE(reply.ok()) << reply.status();
       if (!reply.ok()) continue;

@@ -4,13 +4,13 @@
 
 #include "absl/status/status.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {
 
 int64_t ItemValues(const LoaderSpec& spec) {
-  return int64_t{spec.channels} * spec.crop * spec.crop;
+  return int64_t{spec.channels()} * spec.crop() * spec.crop();
 }
 
 class NullStream : public BatchStream {
@@ -19,9 +19,9 @@ class NullStream : public BatchStream {
       : spec_(spec), left_(count) {}
 
   absl::StatusOr<Batch> Next() override {
-    const int64_t items = std::min(left_, spec_.batch_size);
+    const int64_t items = std::min(left_, spec_.batch_size());
     left_ -= items;
-    if (items < spec_.batch_size && spec_.drop_last) return Batch();
+    if (items < spec_.batch_size() && spec_.drop_last()) return Batch();
     return Batch{
         items, items * ItemValues(spec_) * static_cast<int64_t>(sizeof(float))};
   }
@@ -49,11 +49,11 @@ class NullLoader : public PreparedLoader {
 };
 
 NullLoader::NullLoader(const LoaderSpec& spec)
-    : spec_(spec), batch_(spec.batch_size * ItemValues(spec)) {}
+    : spec_(spec), batch_(spec.batch_size() * ItemValues(spec)) {}
 
 absl::StatusOr<EpochReply> NullLoader::RunEpoch(const EpochCommand& command) {
   return TimeEpoch(command, [&] {
-    return std::make_unique<NullStream>(spec_, command.count);
+    return std::make_unique<NullStream>(spec_, command.count());
   });
 }
 
@@ -63,7 +63,7 @@ absl::StatusOr<Output> NullLoader::OutputFor(int64_t item, uint64_t seed) {
   output.bytes = ItemValues(spec_) * static_cast<int64_t>(sizeof(float));
   output.dtype = "float32";
   output.layout = "CHW";
-  output.shape = {spec_.channels, spec_.crop, spec_.crop};
+  output.shape = {spec_.channels(), spec_.crop(), spec_.crop()};
   return output;
 }
 
@@ -82,17 +82,17 @@ absl::StatusOr<Output> NullTransform::RunForOutput(int64_t item) {
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::Prepare(
     const PrepareCommand& spec, const Corpus& corpus) {
-  return std::make_unique<NullTransform>(spec.device == "cuda");
+  return std::make_unique<NullTransform>(spec.device() == "cuda");
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::PrepareDecoder(
     const PrepareCommand& spec, const std::vector<SourceFile>& files) {
-  return std::make_unique<NullTransform>(spec.device == "cuda");
+  return std::make_unique<NullTransform>(spec.device() == "cuda");
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> NullAdapter::PrepareLoader(
     const PrepareCommand& spec, const LoaderInput& input) {
-  return std::make_unique<NullLoader>(*spec.loader);
+  return std::make_unique<NullLoader>(spec.loader());
 }
 
 }  // namespace feedrate

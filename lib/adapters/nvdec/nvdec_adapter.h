@@ -37,9 +37,9 @@ class NvdecAdapter : public Adapter {
   absl::StatusOr<std::unique_ptr<PreparedTransform>> PrepareDecoder(
       const PrepareCommand& spec,
       const std::vector<SourceFile>& files) override {
-    if (spec.device != "cuda") {
+    if (spec.device() != "cuda") {
       return absl::InvalidArgumentError(
-          absl::StrCat("nvdec decodes on cuda, not on ", spec.device));
+          absl::StrCat("nvdec decodes on cuda, not on ", spec.device()));
     }
     return MakeNvdecDecoder(files);
   }

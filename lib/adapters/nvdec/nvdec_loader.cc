@@ -18,7 +18,7 @@
 #include "lib/ops/cuda/kernels/batch.h"
 #include "lib/ops/cuda/kernels/recipe.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {
@@ -76,7 +76,7 @@ class NvdecEpoch : public BatchStream {
         batch_size_(batch_size),
         slots_(slots),
         taken_(*taken),
-        queue_(command.count, batch_size, static_cast<int>(slots.size())) {
+        queue_(command.count(), batch_size, static_cast<int>(slots.size())) {
     for (const std::unique_ptr<ClipMaker>& maker : context.makers) {
       started_.push_back({maker->times(), maker->cpu_frames()});
       threads_.emplace_back([this, made = maker.get()] { Work(made); });
@@ -127,9 +127,9 @@ class NvdecEpoch : public BatchStream {
       auto* const out = reinterpret_cast<float*>(slots_[piece->slot].data()) +
                         place * context_.values;
       const int64_t position = piece->batch * batch_size_ + place;
-      const int64_t item = (command_.first + position) % count;
-      const absl::Status made = MakeUsable(context_, position, item,
-                                           command_.seed, maker, out, &faults_);
+      const int64_t item = (command_.first() + position) % count;
+      const absl::Status made = MakeUsable(
+          context_, position, item, command_.seed(), maker, out, &faults_);
       if (!made.ok()) return queue_.Fail(made);
       queue_.Done(*piece);
     }
@@ -160,16 +160,16 @@ class NvdecLoader : public PreparedLoader {
       : spec_(spec),
         recipe_(std::move(recipe)),
         frames_(static_cast<int64_t>(files[0].frames.size())),
-        context_{files, makers_, frames_ * 3 * spec.crop * spec.crop,
-                 spec.on_error != "fail"},
-        slots_(std::max(1, spec.prefetch) + kMoreSlots) {}
+        context_{files, makers_, frames_ * 3 * spec.crop() * spec.crop(),
+                 spec.on_error() != "fail"},
+        slots_(std::max(1, spec.prefetch()) + kMoreSlots) {}
 
   absl::Status Load() {
-    const int threads = std::max(1, spec_.workers);
+    const int threads = std::max(1, spec_.workers());
     ASSIGN_OR_RETURN(engine_rate_, EngineRate(context_.files, threads));
     taken_.emplace();
     for (DeviceBlock& slot : slots_) {
-      RETURN_IF_ERROR(slot.ReserveExactly(spec_.batch_size * context_.values *
+      RETURN_IF_ERROR(slot.ReserveExactly(spec_.batch_size() * context_.values *
                                           static_cast<int64_t>(sizeof(float))));
     }
     for (int i = 0; i < threads; ++i) {
@@ -180,16 +180,18 @@ class NvdecLoader : public PreparedLoader {
 
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
     EpochCommand whole = command;
-    if (spec_.drop_last) whole.count -= whole.count % spec_.batch_size;
-    if (whole.count < 1) {
+    if (spec_.drop_last()) {
+      whole.set_count(whole.count() - whole.count() % spec_.batch_size());
+    }
+    if (whole.count() < 1) {
       return absl::InvalidArgumentError("no batch of that size is whole");
     }
-    return TimeEpoch(command,
-                     [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
-                       return std::make_unique<NvdecEpoch>(
-                           context_, whole, static_cast<int>(spec_.batch_size),
-                           slots_, &*taken_);
-                     });
+    return TimeEpoch(
+        command, [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
+          return std::make_unique<NvdecEpoch>(
+              context_, whole, static_cast<int>(spec_.batch_size()), slots_,
+              &*taken_);
+        });
   }
 
   absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
@@ -207,7 +209,7 @@ class NvdecLoader : public PreparedLoader {
     output.bytes = static_cast<int64_t>(sample_.size() * sizeof(float));
     output.dtype = "float32";
     output.layout = "TCHW";
-    output.shape = {frames_, 3, spec_.crop, spec_.crop};
+    output.shape = {frames_, 3, spec_.crop(), spec_.crop()};
     return output;
   }
 
@@ -228,14 +230,14 @@ class NvdecLoader : public PreparedLoader {
 
 absl::Status CheckSpec(const PrepareCommand& spec,
                        const std::vector<SourceFile>& files) {
-  const LoaderSpec& loader = *spec.loader;
-  if (spec.device != "cuda" || loader.source != "files" ||
-      !loader.ablation.empty() || loader.shuffle) {
+  const LoaderSpec& loader = spec.loader();
+  if (spec.device() != "cuda" || loader.source() != "files" ||
+      !loader.ablation().empty() || loader.shuffle()) {
     return absl::InvalidArgumentError(
         "the loader of nvdec reads videos to device cuda, in order and with "
         "nothing left out");
   }
-  for (const auto& [name, value] : loader.settings) {
+  for (const auto& [name, value] : loader.settings()) {
     if (name == "clip_rule" || name == "decoder") continue;
     return absl::InvalidArgumentError(
         absl::StrCat("nvdec knows no setting ", name));
@@ -266,7 +268,7 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeNvdecLoader(
   cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
   cudaGetLastError();
   auto made =
-      std::make_unique<NvdecLoader>(*spec.loader, std::move(recipe), files);
+      std::make_unique<NvdecLoader>(spec.loader(), std::move(recipe), files);
   RETURN_IF_ERROR(made->Load());
   return made;
 }

@@ -105,13 +105,13 @@ absl::StatusOr<std::string> PrepareLineOf(const Catalogue& catalogue,
         FindImplementation(transform, "opencv", "paper");
     if (entry == nullptr) break;
     PrepareCommand command;
-    command.library = "opencv";
-    command.transform = name;
-    command.native_op = entry->native_op();
-    command.params.assign(entry->params().begin(), entry->params().end());
-    command.opencv_threads = 0;
-    command.opencv_opencl = false;
-    return PrepareLine(command);
+    command.set_library("opencv");
+    command.set_transform(name);
+    command.set_native_op(entry->native_op());
+    *command.mutable_params() = entry->params();
+    command.set_opencv_threads(0);
+    command.set_opencv_opencl(false);
+    return CommandLine(command);
   }
   return absl::NotFoundError(name);
 }
@@ -119,9 +119,11 @@ absl::StatusOr<std::string> PrepareLineOf(const Catalogue& catalogue,
 // Seconds from the worker's samples, as in a row.
 absl::StatusOr<double> RowSeconds(ChildSession* session) {
   TimeCommand command;
-  command.count = kImages;
-  command.seed = 1;
-  ASSIGN_OR_RETURN(const std::string line, session->Answer(TimeLine(command)));
+  command.set_count(kImages);
+  command.set_chunk(1);
+  command.set_seed(1);
+  ASSIGN_OR_RETURN(const std::string line,
+                   session->Answer(CommandLine(command)));
   ASSIGN_OR_RETURN(const TimeReply reply, ParseTimeReply(line));
   return std::accumulate(reply.samples_s().begin(), reply.samples_s().end(),
                          0.0);

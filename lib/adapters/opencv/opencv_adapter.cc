@@ -178,15 +178,15 @@ int OpenCvAdapter::threads() const {
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> OpenCvAdapter::Prepare(
     const PrepareCommand& spec, const Corpus& corpus) {
-  if (!spec.device.empty() && spec.device != "cpu") {
+  if (!spec.device().empty() && spec.device() != "cpu") {
     return absl::InvalidArgumentError(
-        absl::StrCat("opencv runs on the cpu, not on ", spec.device));
+        absl::StrCat("opencv runs on the cpu, not on ", spec.device()));
   }
   RETURN_IF_ERROR(CheckCorpus(corpus));
   // For OpenCV, 0 means no threads besides the calling one.
-  threads_told_ = spec.opencv_threads;
+  threads_told_ = spec.has_opencv_threads() ? spec.opencv_threads() : -1;
   if (threads_told_ >= 0) cv::setNumThreads(threads_told_);
-  cv::ocl::setUseOpenCL(spec.opencv_opencl);
+  cv::ocl::setUseOpenCL(spec.opencv_opencl());
   ASSIGN_OR_RETURN(Op op, MakeOp(TransformOf(spec)));
   if (corpus.item(0).frames > 1) {
     return std::make_unique<ClipTransform>(std::move(op), corpus);

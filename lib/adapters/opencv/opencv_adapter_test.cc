@@ -46,15 +46,15 @@ class CellsTest : public ::testing::Test {
   void TryOne(const std::string& scenario, const std::string& name,
               const Implementation& entry, const Corpus& corpus) {
     PrepareCommand spec;
-    spec.library = "opencv";
-    spec.transform = name;
-    spec.native_op = entry.native_op();
-    spec.params.assign(entry.params().begin(), entry.params().end());
-    spec.wrap = entry.wrap();
-    spec.scenario = scenario;
-    spec.device = "cpu";
-    spec.opencv_threads = 0;
-    spec.opencv_opencl = false;
+    spec.set_library("opencv");
+    spec.set_transform(name);
+    spec.set_native_op(entry.native_op());
+    *spec.mutable_params() = entry.params();
+    spec.set_wrap(entry.wrap());
+    spec.set_scenario(scenario);
+    spec.set_device("cpu");
+    spec.set_opencv_threads(0);
+    spec.set_opencv_opencl(false);
     const auto prepared = adapter_.Prepare(spec, corpus);
     ASSERT_TRUE(prepared.ok()) << prepared.status();
     for (int64_t item = 0; item < corpus.size(); ++item) {
@@ -73,14 +73,14 @@ TEST_F(CellsTest, NineChannels) { EXPECT_EQ(TryAll("image-9ch", 9), 37); }
 TEST_F(CellsTest, ThreadsAreAsTold) {
   const Corpus corpus = SmallCorpus(3);
   PrepareCommand spec;
-  spec.native_op = "cv::bitwise_not";
-  spec.opencv_threads = 0;
+  spec.set_native_op("cv::bitwise_not");
+  spec.set_opencv_threads(0);
   ASSERT_TRUE(adapter_.Prepare(spec, corpus).ok());
   EXPECT_EQ(adapter_.threads(), 1);
-  spec.opencv_threads = 2;
+  spec.set_opencv_threads(2);
   ASSERT_TRUE(adapter_.Prepare(spec, corpus).ok());
   EXPECT_EQ(adapter_.threads(), 2);
-  spec.device = "cuda";
+  spec.set_device("cuda");
   EXPECT_FALSE(adapter_.Prepare(spec, corpus).ok());
 }
 
@@ -90,10 +90,10 @@ TEST_F(CellsTest, WhatItDoesNotUnderstandIsAnError) {
                          const std::vector<std::string>& params,
                          const std::string& wrap = "") {
     PrepareCommand spec;
-    spec.transform = "T";
-    spec.native_op = op;
-    spec.params = params;
-    spec.wrap = wrap;
+    spec.set_transform("T");
+    spec.set_native_op(op);
+    *spec.mutable_params() = {params.begin(), params.end()};
+    spec.set_wrap(wrap);
     return std::string(adapter_.Prepare(spec, corpus).status().message());
   };
   EXPECT_EQ(error("cv::dance", {}),
@@ -134,9 +134,9 @@ std::unique_ptr<PreparedTransform> Make(const std::string& native_op,
                                         const std::vector<std::string>& params,
                                         const Corpus& corpus) {
   PrepareCommand spec;
-  spec.native_op = native_op;
-  spec.params = params;
-  spec.opencv_opencl = false;
+  spec.set_native_op(native_op);
+  *spec.mutable_params() = {params.begin(), params.end()};
+  spec.set_opencv_opencl(false);
   auto transform = OpenCvAdapter().Prepare(spec, corpus);
   EXPECT_TRUE(transform.ok()) << transform.status();
   return *std::move(transform);

@@ -374,11 +374,11 @@ absl::Status CheckCorpus(const Corpus& corpus) {
 }
 
 void SetThreads(const PrepareCommand& spec) {
-  if (spec.torch_intra_op > 0) at::set_num_threads(spec.torch_intra_op);
+  if (spec.torch_intra_op() > 0) at::set_num_threads(spec.torch_intra_op());
   // Can be set only once per process, so only if necessary.
-  if (spec.torch_inter_op > 0 &&
-      spec.torch_inter_op != at::get_num_interop_threads()) {
-    at::set_num_interop_threads(spec.torch_inter_op);
+  if (spec.torch_inter_op() > 0 &&
+      spec.torch_inter_op() != at::get_num_interop_threads()) {
+    at::set_num_interop_threads(spec.torch_inter_op());
   }
 }
 
@@ -393,12 +393,12 @@ int TorchAdapter::threads() const { return at::get_num_threads(); }
 absl::StatusOr<std::unique_ptr<PreparedTransform>> TorchAdapter::Prepare(
     const PrepareCommand& spec, const Corpus& corpus) {
   TorchPlace place;
-  if (spec.device == "cuda") {
+  if (spec.device() == "cuda") {
     ASSIGN_OR_RETURN(place.probe, make_probe_());
     place.device = c10::Device(device_);
-  } else if (!spec.device.empty() && spec.device != "cpu") {
+  } else if (!spec.device().empty() && spec.device() != "cpu") {
     return absl::InvalidArgumentError(
-        absl::StrCat("torch runs on cpu or cuda, not on ", spec.device));
+        absl::StrCat("torch runs on cpu or cuda, not on ", spec.device()));
   }
   RETURN_IF_ERROR(CheckCorpus(corpus));
   SetThreads(spec);
@@ -408,7 +408,7 @@ absl::StatusOr<std::unique_ptr<PreparedTransform>> TorchAdapter::Prepare(
                                                 std::move(place));
   }
   return MakeTorchImages({std::move(op), MakeTorchBatchOp(TransformOf(spec))},
-                         corpus, spec.batch, std::move(place));
+                         corpus, spec.batch(), std::move(place));
 }
 
 }  // namespace feedrate

@@ -44,9 +44,9 @@ class CellsTest : public ::testing::Test {
     int count = 0;
     for (absl::string_view line : absl::StrSplit(lines, '\n')) {
       if (line.empty()) continue;
-      const PrepareCommand spec = ParseChildCommand(line).value().prepare;
-      if (spec.scenario != scenario) continue;
-      SCOPED_TRACE(absl::StrCat(scenario, " ", spec.transform, " ", profile));
+      const PrepareCommand spec = ParseChildCommand(line).value().prepare();
+      if (spec.scenario() != scenario) continue;
+      SCOPED_TRACE(absl::StrCat(scenario, " ", spec.transform(), " ", profile));
       TryOne(spec, corpus);
       ++count;
     }
@@ -57,7 +57,7 @@ class CellsTest : public ::testing::Test {
     const auto prepared = adapter_.Prepare(spec, corpus);
     ASSERT_TRUE(prepared.ok()) << prepared.status();
     for (int64_t item = 0; item < corpus.size(); ++item) {
-      CheckCell(spec.transform, "CHW", corpus.item(item), item,
+      CheckCell(spec.transform(), "CHW", corpus.item(item), item,
                 prepared->get());
     }
   }
@@ -78,20 +78,20 @@ TEST_F(CellsTest, NineChannels) {
 TEST_F(CellsTest, ThreadsAreAsTold) {
   const Corpus corpus = Planes(3);
   PrepareCommand spec;
-  spec.native_op = "at::bitwise_not";
-  spec.torch_intra_op = 1;
+  spec.set_native_op("at::bitwise_not");
+  spec.set_torch_intra_op(1);
   ASSERT_TRUE(adapter_.Prepare(spec, corpus).ok());
   EXPECT_EQ(adapter_.threads(), 1);
-  spec.torch_intra_op = 2;
+  spec.set_torch_intra_op(2);
   ASSERT_TRUE(adapter_.Prepare(spec, corpus).ok());
   EXPECT_EQ(adapter_.threads(), 2);
-  spec.device = "cuda";
+  spec.set_device("cuda");
   EXPECT_FALSE(adapter_.Prepare(spec, corpus).ok());
 }
 
 TEST_F(CellsTest, OtherLayoutsAreRefused) {
   PrepareCommand spec;
-  spec.native_op = "at::bitwise_not";
+  spec.set_native_op("at::bitwise_not");
   EXPECT_EQ(adapter_.Prepare(spec, SmallCorpus(3)).status().message(),
             "torch needs a corpus of uint8 CHW");
 }
@@ -102,10 +102,10 @@ TEST_F(CellsTest, WhatItDoesNotUnderstandIsAnError) {
                          const std::vector<std::string>& params,
                          const std::string& wrap = "") {
     PrepareCommand spec;
-    spec.transform = "T";
-    spec.native_op = op;
-    spec.params = params;
-    spec.wrap = wrap;
+    spec.set_transform("T");
+    spec.set_native_op(op);
+    *spec.mutable_params() = {params.begin(), params.end()};
+    spec.set_wrap(wrap);
     return std::string(adapter_.Prepare(spec, corpus).status().message());
   };
   EXPECT_EQ(error("at::dance", {}),
@@ -150,10 +150,10 @@ class TorchImagesTest : public ::testing::Test {
       const std::string& op, const std::vector<std::string>& params,
       int64_t batch, const Corpus& corpus) {
     PrepareCommand spec;
-    spec.device = "cuda";
-    spec.native_op = op;
-    spec.params = params;
-    spec.batch = batch;
+    spec.set_device("cuda");
+    spec.set_native_op(op);
+    *spec.mutable_params() = {params.begin(), params.end()};
+    spec.set_batch(batch);
     absl::StatusOr<std::unique_ptr<PreparedTransform>> prepared =
         adapter_.Prepare(spec, corpus);
     EXPECT_TRUE(prepared.ok()) << prepared.status();

@@ -27,13 +27,13 @@ constexpr uint64_t kSeed = 7;
 
 // True if it uses torch's own generator, which differs between devices.
 bool DrawsFromTorch(const PrepareCommand& spec) {
-  return absl::StrContains(spec.native_op, "at::rand") ||
-         (absl::StrContains(spec.native_op, "at::permute") &&
-          std::none_of(spec.params.begin(), spec.params.end(),
+  return absl::StrContains(spec.native_op(), "at::rand") ||
+         (absl::StrContains(spec.native_op(), "at::permute") &&
+          std::none_of(spec.params().begin(), spec.params().end(),
                        [](const std::string& param) {
                          return absl::StartsWith(param, "order=");
                        })) ||
-         spec.native_op == "at::conv2d+at::grid_sampler";
+         spec.native_op() == "at::conv2d+at::grid_sampler";
 }
 
 class TorchGpuTest : public ::testing::Test {
@@ -41,8 +41,8 @@ class TorchGpuTest : public ::testing::Test {
   absl::StatusOr<std::vector<std::string>> Outputs(PrepareCommand spec,
                                                    const std::string& device,
                                                    int64_t batch) {
-    spec.device = device;
-    spec.batch = batch;
+    spec.set_device(device);
+    spec.set_batch(batch);
     absl::StatusOr<std::unique_ptr<PreparedTransform>> transform =
         adapter_.Prepare(spec, corpus_);
     if (!transform.ok()) return transform.status();
@@ -68,7 +68,7 @@ class TorchGpuTest : public ::testing::Test {
   }
 
   void CompareEntry(const PrepareCommand& spec, int64_t batch) {
-    SCOPED_TRACE(absl::StrCat(spec.transform, ", batch ", batch));
+    SCOPED_TRACE(absl::StrCat(spec.transform(), ", batch ", batch));
     const auto expected = TryOutputs(spec, "cpu", 0);
     const auto actual = TryOutputs(spec, "cuda", batch);
     ASSERT_TRUE(expected.ok()) << expected.status();
@@ -101,8 +101,8 @@ class TorchGpuTest : public ::testing::Test {
 
 TEST_F(TorchGpuTest, EveryEntryIsWhatTheCpuMakes) {
   PrepareCommand any;
-  any.native_op = "at::bitwise_not";
-  any.device = "cuda";
+  any.set_native_op("at::bitwise_not");
+  any.set_device("cuda");
   const absl::Status device = adapter_.Prepare(any, corpus_).status();
   if (!device.ok()) GTEST_SKIP() << device.message();
   const char* const path = std::getenv("FEEDRATE_ENTRIES");
@@ -112,8 +112,8 @@ TEST_F(TorchGpuTest, EveryEntryIsWhatTheCpuMakes) {
   int entries = 0;
   for (absl::string_view line : absl::StrSplit(*lines, '\n')) {
     if (line.empty()) continue;
-    const PrepareCommand spec = ParseChildCommand(line).value().prepare;
-    if (spec.scenario != "image-rgb") continue;
+    const PrepareCommand spec = ParseChildCommand(line).value().prepare();
+    if (spec.scenario() != "image-rgb") continue;
     CompareEntry(spec, 0);
     CompareEntry(spec, 3);
     ++entries;

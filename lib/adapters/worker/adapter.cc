@@ -6,7 +6,10 @@
 namespace feedrate {
 
 TransformSpec TransformOf(const PrepareCommand& command) {
-  return {command.transform, command.native_op, command.params, command.wrap};
+  return {command.transform(),
+          command.native_op(),
+          {command.params().begin(), command.params().end()},
+          command.wrap()};
 }
 
 void PreparedTransform::RunChunk(int64_t first, int64_t count,

@@ -88,8 +88,8 @@ class PreparedTransform {
   // What times the device. Null means the transform runs on the CPU.
   virtual DeviceProbe* device() { return nullptr; }
   // Runs items first … first+count-1, modulo `num_items`: one call where the
-  // library takes batches, which have at most `spec.batch` items, else one call
-  // per item.
+  // library takes batches, which have at most `spec.batch()` items, else one
+  // call per item.
   virtual void RunChunk(int64_t first, int64_t count, int64_t num_items);
   virtual DeviceBytes BytesOf(int64_t item) { return {}; }
 
@@ -99,7 +99,8 @@ class PreparedTransform {
   virtual double EngineItemsPerSecond() { return 0; }
   // Frames so far that the CPU decoded in place of the engine.
   virtual int64_t CpuFrames() { return 0; }
-  // True when `spec.batch` asks for batches but items are processed one by one.
+  // True when `spec.batch()` asks for batches but items are processed one by
+  // one.
   virtual bool per_sample_loop() const { return false; }
 };
 

@@ -18,7 +18,7 @@
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {
@@ -70,8 +70,9 @@ absl::Status NotPrepared() {
 }
 
 absl::Status CheckTime(const TimeCommand& command) {
-  if (command.first < 0 || command.count < 1 || command.count > kMaxCount ||
-      command.chunk < 1 || !(command.limit_s >= 0)) {
+  if (command.first() < 0 || command.count() < 1 ||
+      command.count() > kMaxCount || command.chunk() < 1 ||
+      !(command.limit_s() >= 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("time: needs first >= 0, 1 <= count <= ", kMaxCount,
                      ", chunk >= 1, limit_s >= 0"));
@@ -81,13 +82,13 @@ absl::Status CheckTime(const TimeCommand& command) {
 
 TimingPlan PlanOf(const TimeCommand& command, int64_t num_items) {
   TimingPlan plan;
-  plan.first = command.first;
-  plan.count = command.count;
+  plan.first = command.first();
+  plan.count = command.count();
   plan.num_items = num_items;
-  plan.chunk = command.chunk;
+  plan.chunk = command.chunk();
   // Beyond 292 years the nanoseconds would overflow: treated as no limit.
-  if (command.limit_s > 0 && command.limit_s < 9e9) {
-    plan.limit_ns = static_cast<int64_t>(command.limit_s * 1e9);
+  if (command.limit_s() > 0 && command.limit_s() < 9e9) {
+    plan.limit_ns = static_cast<int64_t>(command.limit_s() * 1e9);
   }
   return plan;
 }
@@ -120,17 +121,19 @@ absl::StatusOr<std::string> ChildSession::Answer(absl::string_view line) {
 
 absl::StatusOr<std::string> ChildSession::Dispatch(
     const ChildCommand& command) {
-  switch (command.op) {
-    case ChildCommand::Op::kPrepare:
-      return Prepare(command.prepare);
-    case ChildCommand::Op::kTime:
-      return Time(command.time);
-    case ChildCommand::Op::kEpoch:
-      return Epoch(command.epoch);
-    case ChildCommand::Op::kOutput:
-      return ShowOutputs(command.output);
-    case ChildCommand::Op::kStop:
+  switch (command.command_case()) {
+    case ChildCommand::kPrepare:
+      return Prepare(command.prepare());
+    case ChildCommand::kTime:
+      return Time(command.time());
+    case ChildCommand::kEpoch:
+      return Epoch(command.epoch());
+    case ChildCommand::kOutput:
+      return ShowOutputs(command.output());
+    case ChildCommand::kStop:
       return Stop();
+    case ChildCommand::COMMAND_NOT_SET:
+      break;
   }
   return absl::InternalError("a command without a case");
 }
@@ -151,13 +154,13 @@ absl::Status ChildSession::PrepareTransform(const PrepareCommand& command) {
   RETURN_IF_ERROR(MapCorpus());
   num_items_ = corpus_->size();
   ASSIGN_OR_RETURN(transform_, adapter_->Prepare(command, *corpus_));
-  transform_->Seed(command.seed);
+  transform_->Seed(command.seed());
   return absl::OkStatus();
 }
 
 absl::Status ChildSession::PrepareLoader(const PrepareCommand& command) {
-  RETURN_IF_ERROR(CheckLoaderSpec(*command.loader));
-  if (command.loader->source == "corpus") {
+  RETURN_IF_ERROR(CheckLoaderSpec(command.loader()));
+  if (command.loader().source() == "corpus") {
     RETURN_IF_ERROR(MapCorpus());
     input_.corpus = &*corpus_;
     num_items_ = corpus_->size();
@@ -177,7 +180,7 @@ absl::Status ChildSession::PrepareDecoder(const PrepareCommand& command) {
 }
 
 absl::Status ChildSession::PrepareMixture(const PrepareCommand& command) {
-  RETURN_IF_ERROR(CheckMixtureSpec(*command.mixture));
+  RETURN_IF_ERROR(CheckMixtureSpec(SpecOf(command.mixture())));
   ASSIGN_OR_RETURN(sources_, ReadMixtureSources(input_fd_));
   num_items_ = 0;
   ASSIGN_OR_RETURN(loader_, adapter_->PrepareMixture(command, sources_));
@@ -186,18 +189,18 @@ absl::Status ChildSession::PrepareMixture(const PrepareCommand& command) {
 
 absl::StatusOr<std::string> ChildSession::Prepare(
     const PrepareCommand& command) {
-  if (command.library != adapter_->library()) {
+  if (command.library() != adapter_->library()) {
     return absl::InvalidArgumentError(
         absl::StrCat("this worker is for ", adapter_->library(), ", not for ",
-                     command.library));
+                     command.library()));
   }
   transform_.reset();
   loader_.reset();
   input_ = {};
-  RETURN_IF_ERROR(command.loader.has_value()    ? PrepareLoader(command)
-                  : command.mixture.has_value() ? PrepareMixture(command)
-                  : command.decode.has_value()  ? PrepareDecoder(command)
-                                                : PrepareTransform(command));
+  RETURN_IF_ERROR(command.has_loader()    ? PrepareLoader(command)
+                  : command.has_mixture() ? PrepareMixture(command)
+                  : command.has_decode()  ? PrepareDecoder(command)
+                                          : PrepareTransform(command));
   PrepareReply reply;
   reply.set_version(adapter_->version());
   reply.set_clock_pair_s(ClockPairSeconds());
@@ -228,13 +231,13 @@ void ChildSession::OpenClock() {
 absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
   if (transform_ == nullptr) return NotPrepared();
   RETURN_IF_ERROR(CheckTime(command));
-  transform_->Seed(command.seed);
+  transform_->Seed(command.seed());
   PreparedTransform* const transform = transform_.get();
   const TimingPlan plan = PlanOf(command, num_items_);
   if (transform->device() != nullptr) {
     ReadClock read_clock;
     if (clock_ != nullptr) read_clock = [this] { return clock_->Read(); };
-    TimeReply reply = TimeOnDevice(plan, command.cold, transform, read_clock);
+    TimeReply reply = TimeOnDevice(plan, command.cold(), transform, read_clock);
     if (clock_ != nullptr) {
       reply.mutable_device()->set_max_clock_mhz(clock_->max_mhz());
     }
@@ -265,8 +268,9 @@ absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
 
 absl::StatusOr<std::string> ChildSession::Epoch(const EpochCommand& command) {
   if (loader_ == nullptr) return NotPrepared();
-  if (command.first < 0 || command.count < 1 || command.count > kMaxCount ||
-      !(command.limit_s >= 0) || !(command.consumer_s >= 0)) {
+  if (command.first() < 0 || command.count() < 1 ||
+      command.count() > kMaxCount || !(command.limit_s() >= 0) ||
+      !(command.consumer_s() >= 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("epoch: needs first >= 0, 1 <= count <= ", kMaxCount,
                      ", limit_s >= 0, consumer_s >= 0"));
@@ -291,9 +295,9 @@ absl::StatusOr<Output> ChildSession::OutputOf(int64_t index, uint64_t seed) {
 absl::StatusOr<std::string> ChildSession::ShowOutputs(
     const OutputCommand& command) {
   if (transform_ == nullptr && loader_ == nullptr) return NotPrepared();
-  if (transform_ != nullptr) transform_->Seed(command.seed);
+  if (transform_ != nullptr) transform_->Seed(command.seed());
   ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create());
-  for (int64_t index : command.indexes) {
+  for (int64_t index : command.indexes()) {
     // Only the loader knows how many items a shard has.
     const bool is_known =
         index < num_items_ || (loader_ != nullptr && !input_.files.empty());
@@ -301,11 +305,11 @@ absl::StatusOr<std::string> ChildSession::ShowOutputs(
       return absl::InvalidArgumentError(absl::StrCat(
           "output: no item ", index, "; the corpus has ", num_items_));
     }
-    ASSIGN_OR_RETURN(const Output output, OutputOf(index, command.seed));
+    ASSIGN_OR_RETURN(const Output output, OutputOf(index, command.seed()));
     RETURN_IF_ERROR(file.Append(output));
   }
   outputs_ = std::move(file);
-  return OutputReplyLine(outputs_->contents());
+  return ReplyLine(outputs_->contents());
 }
 
 namespace {
@@ -323,23 +327,25 @@ absl::StatusOr<OutputFile> OutputFile::Create() {
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : contents_(std::exchange(other.contents_, {})), end_(other.end_) {}
+    : contents_(std::move(other.contents_)), end_(other.end_) {
+  other.contents_.set_fd(-1);
+}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
-  std::swap(contents_, other.contents_);
+  contents_.Swap(&other.contents_);
   std::swap(end_, other.end_);
   return *this;
 }
 
 OutputFile::~OutputFile() {
-  if (contents_.fd >= 0) close(contents_.fd);
+  if (contents_.fd() >= 0) close(contents_.fd());
 }
 
 absl::Status OutputFile::Append(const Output& output) {
   const auto* bytes = static_cast<const char*>(output.data);
   for (int64_t done = 0; done < output.bytes;) {
     const ssize_t count =
-        pwrite(contents_.fd, bytes + done, output.bytes - done, end_ + done);
+        pwrite(contents_.fd(), bytes + done, output.bytes - done, end_ + done);
     if (count >= 0) {
       done += count;
     } else if (errno != EINTR) {
@@ -347,8 +353,12 @@ absl::Status OutputFile::Append(const Output& output) {
           absl::StrCat("cannot write an output: ", std::strerror(errno)));
     }
   }
-  contents_.outputs.push_back(
-      {end_, output.bytes, output.dtype, output.layout, output.shape});
+  OutputItem* const item = contents_.add_outputs();
+  item->set_offset(end_);
+  item->set_bytes(output.bytes);
+  item->set_dtype(output.dtype);
+  item->set_layout(output.layout);
+  *item->mutable_shape() = {output.shape.begin(), output.shape.end()};
   end_ = (end_ + output.bytes + kAlignment - 1) / kAlignment * kAlignment;
   return absl::OkStatus();
 }

@@ -33,7 +33,7 @@ class OutputFile {
   const OutputReply& contents() const { return contents_; }
 
  private:
-  explicit OutputFile(int fd) { contents_.fd = fd; }
+  explicit OutputFile(int fd) { contents_.set_fd(fd); }
 
   OutputReply contents_;
   int64_t end_ = 0;

@@ -54,7 +54,7 @@ class RecordingLoader : public PreparedLoader {
   RecordingLoader(std::vector<std::string>* log, const LoaderInput& input)
       : log_(log), input_(input) {}
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
-    log_->push_back(absl::StrCat("e", command.first, "+", command.count));
+    log_->push_back(absl::StrCat("e", command.first(), "+", command.count()));
     EpochReply reply;
     reply.set_items(input_.corpus == nullptr
                         ? static_cast<int64_t>(input_.files.size())
@@ -85,14 +85,14 @@ class RecordingAdapter : public Adapter {
   int threads() const override { return 3; }
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
       const PrepareCommand& spec, const Corpus& corpus) override {
-    if (spec.native_op == "unknown") {
+    if (spec.native_op() == "unknown") {
       return absl::InvalidArgumentError("unknown operation");
     }
     return std::make_unique<RecordingTransform>(&log, corpus);
   }
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
       const PrepareCommand& spec, const LoaderInput& input) override {
-    if (spec.native_op == "unknown") {
+    if (spec.native_op() == "unknown") {
       return Adapter::PrepareLoader(spec, input);
     }
     return std::make_unique<RecordingLoader>(&log, input);
@@ -102,27 +102,27 @@ class RecordingAdapter : public Adapter {
 
 LoaderSpec SomeLoader(const std::string& source) {
   LoaderSpec spec;
-  spec.scope = kMemoryScope;
-  spec.source = source;
-  spec.batch_size = 2;
-  spec.prefetch = 2;
-  spec.channels = 3;
-  spec.crop = 4;
-  spec.crop_position = "center";
-  spec.mean = {0};
-  spec.std = {1};
-  spec.input_scale = 255;
-  spec.on_error = "fail";
+  spec.set_scope(kMemoryScope);
+  spec.set_source(source);
+  spec.set_batch_size(2);
+  spec.set_prefetch(2);
+  spec.set_channels(3);
+  spec.set_crop(4);
+  spec.set_crop_position("center");
+  spec.add_mean(0);
+  spec.add_std(1);
+  spec.set_input_scale(255);
+  spec.set_on_error("fail");
   return spec;
 }
 
 std::string PrepareOfLoader(const std::string& native_op,
                             const LoaderSpec& spec) {
   PrepareCommand command;
-  command.library = "recording";
-  command.native_op = native_op;
-  command.loader = spec;
-  return PrepareLine(command);
+  command.set_library("recording");
+  command.set_native_op(native_op);
+  *command.mutable_loader() = spec;
+  return CommandLine(command);
 }
 
 class ChildSessionTest : public ::testing::Test {
@@ -137,21 +137,22 @@ class ChildSessionTest : public ::testing::Test {
   }
   std::string Prepare(const std::string& native_op) {
     PrepareCommand command;
-    command.library = "recording";
-    command.transform = "T";
-    command.native_op = native_op;
-    command.seed = 5;
-    return Answer(PrepareLine(command));
+    command.set_library("recording");
+    command.set_transform("T");
+    command.set_native_op(native_op);
+    command.set_seed(5);
+    return Answer(CommandLine(command));
   }
   std::string Time(int64_t count) {
     TimeCommand command;
-    command.count = count;
-    return Answer(TimeLine(command));
+    command.set_chunk(1);
+    command.set_count(count);
+    return Answer(CommandLine(command));
   }
   std::string Outputs(const std::vector<int64_t>& indexes) {
     OutputCommand command;
-    command.indexes = indexes;
-    return Answer(OutputLine(command));
+    *command.mutable_indexes() = {indexes.begin(), indexes.end()};
+    return Answer(CommandLine(command));
   }
 
   RecordingAdapter adapter_;
@@ -160,7 +161,7 @@ class ChildSessionTest : public ::testing::Test {
 };
 
 TEST_F(ChildSessionTest, PreparesAndSaysWhatItMeasures) {
-  const auto reply = ParsePrepareReply(Prepare("op"));
+  const auto reply = ParseReply<PrepareReply>(Prepare("op"));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->version(), "1.2");
   EXPECT_EQ(reply->threads(), 3);
@@ -172,11 +173,11 @@ TEST_F(ChildSessionTest, TimesEveryCallOfTheCommand) {
   Prepare("op");
   adapter_.log.clear();
   TimeCommand command;
-  command.first = 1;
-  command.count = 5;
-  command.chunk = 2;
-  command.seed = 9;
-  const auto reply = ParseTimeReply(Answer(TimeLine(command)));
+  command.set_first(1);
+  command.set_count(5);
+  command.set_chunk(2);
+  command.set_seed(9);
+  const auto reply = ParseTimeReply(Answer(CommandLine(command)));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->items(), 5);
   EXPECT_EQ(reply->samples_s_size(), 3);
@@ -187,18 +188,18 @@ TEST_F(ChildSessionTest, TimesEveryCallOfTheCommand) {
 
 TEST_F(ChildSessionTest, ShowsOutputsUntilTheNextCommand) {
   Prepare("op");
-  const auto reply = ParseOutputReply(Outputs({1, 0}));
+  const auto reply = ParseReply<OutputReply>(Outputs({1, 0}));
   ASSERT_TRUE(reply.ok()) << reply.status();
-  ASSERT_EQ(reply->outputs.size(), 2);
-  const OutputItem& second = reply->outputs[1];
-  EXPECT_THAT(second.shape, ElementsAre(60, 80, 3));
-  std::string bytes(second.bytes, '\0');
-  ASSERT_EQ(pread(reply->fd, &bytes[0], bytes.size(), second.offset),
-            second.bytes);
+  ASSERT_EQ(reply->outputs_size(), 2);
+  const OutputItem& second = reply->outputs(1);
+  EXPECT_THAT(second.shape(), ElementsAre(60, 80, 3));
+  std::string bytes(second.bytes(), '\0');
+  ASSERT_EQ(pread(reply->fd(), &bytes[0], bytes.size(), second.offset()),
+            second.bytes());
   EXPECT_EQ(bytes, std::string(static_cast<const char*>(corpus_.item(0).data),
                                corpus_.item(0).bytes));
   Prepare("op");
-  EXPECT_EQ(fcntl(reply->fd, F_GETFD), -1);
+  EXPECT_EQ(fcntl(reply->fd(), F_GETFD), -1);
 }
 
 TEST_F(ChildSessionTest, WhatGoesWrongIsAnAnswerAndTheChildGoesOn) {
@@ -214,32 +215,32 @@ TEST_F(ChildSessionTest, WhatGoesWrongIsAnAnswerAndTheChildGoesOn) {
 }
 
 TEST_F(ChildSessionTest, RunsEpochsOfALoader) {
-  ASSERT_TRUE(
-      ParsePrepareReply(Answer(PrepareOfLoader("op", SomeLoader("corpus"))))
-          .ok());
+  ASSERT_TRUE(ParseReply<PrepareReply>(
+                  Answer(PrepareOfLoader("op", SomeLoader("corpus"))))
+                  .ok());
   EpochCommand command;
-  command.first = 1;
-  command.count = 5;
-  const auto reply = ParseEpochReply(Answer(EpochLine(command)));
+  command.set_first(1);
+  command.set_count(5);
+  const auto reply = ParseEpochReply(Answer(CommandLine(command)));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->items(), 2) << "the corpus reached the loader";
-  EXPECT_EQ(ParseOutputReply(Outputs({1, 0}))->outputs.size(), 2);
+  EXPECT_EQ(ParseReply<OutputReply>(Outputs({1, 0}))->outputs_size(), 2);
   EXPECT_THAT(adapter_.log, ElementsAre("e1+5", "o1,0", "o0,0"));
   EXPECT_THAT(Outputs({2}), HasSubstr("no item 2"));
-  command.count = 0;
-  EXPECT_THAT(Answer(EpochLine(command)), HasSubstr("count"));
+  command.set_count(0);
+  EXPECT_THAT(Answer(CommandLine(command)), HasSubstr("count"));
   EXPECT_THAT(Time(1), HasSubstr("nothing is prepared"));
 }
 
 TEST_F(ChildSessionTest, ALoaderThatIsNoneIsRefused) {
   EpochCommand command;
-  command.count = 1;
+  command.set_count(1);
   Prepare("op");
-  EXPECT_THAT(Answer(EpochLine(command)), HasSubstr("nothing is prepared"));
+  EXPECT_THAT(Answer(CommandLine(command)), HasSubstr("nothing is prepared"));
   EXPECT_THAT(Answer(PrepareOfLoader("unknown", SomeLoader("corpus"))),
               HasSubstr("recording is no loader"));
   LoaderSpec spec = SomeLoader("corpus");
-  spec.scope = "everything";
+  spec.set_scope("everything");
   EXPECT_THAT(Answer(PrepareOfLoader("op", spec)),
               HasSubstr("everything\\\" is unknown"));
 }
@@ -250,13 +251,13 @@ TEST(ChildSessionFilesTest, ALoaderGetsItsFiles) {
   RecordingAdapter adapter;
   ChildSession session(&adapter, dup(list->get()));
   EpochCommand command;
-  command.count = 4;
+  command.set_count(4);
   // A list can be read again; a loader may be prepared twice.
   for (int attempt = 0; attempt < 2; ++attempt) {
-    ASSERT_TRUE(ParsePrepareReply(
+    ASSERT_TRUE(ParseReply<PrepareReply>(
                     *session.Answer(PrepareOfLoader("op", SomeLoader("files"))))
                     .ok());
-    const auto reply = ParseEpochReply(*session.Answer(EpochLine(command)));
+    const auto reply = ParseEpochReply(*session.Answer(CommandLine(command)));
     ASSERT_TRUE(reply.ok()) << reply.status();
     EXPECT_EQ(reply->items(), 2);
   }
@@ -264,8 +265,8 @@ TEST(ChildSessionFilesTest, ALoaderGetsItsFiles) {
 
 TEST_F(ChildSessionTest, AnotherLibraryIsRefused) {
   PrepareCommand command;
-  command.library = "x";
-  EXPECT_THAT(Answer(PrepareLine(command)),
+  command.set_library("x");
+  EXPECT_THAT(Answer(CommandLine(command)),
               HasSubstr("this worker is for recording, not for x"));
 }
 
@@ -278,10 +279,11 @@ TEST(ChildSessionCorpusTest, ABrokenCorpusIsAnAnswer) {
   RecordingAdapter adapter;
   ChildSession session(&adapter, open("/dev/null", O_RDONLY));
   PrepareCommand command;
-  command.library = "recording";
-  command.native_op = command.transform = "T";
+  command.set_library("recording");
+  command.set_transform("T");
+  command.set_native_op("T");
   for (int attempt = 0; attempt < 2; ++attempt) {
-    EXPECT_THAT(session.Answer(PrepareLine(command)).value(),
+    EXPECT_THAT(session.Answer(CommandLine(command)).value(),
                 HasSubstr("\"error\""));
   }
 }
@@ -297,8 +299,8 @@ Output Of(const std::string& bytes) {
 }
 
 std::string Read(int fd, const OutputItem& item) {
-  std::string bytes(item.bytes, '\0');
-  EXPECT_EQ(pread(fd, &bytes[0], item.bytes, item.offset), item.bytes);
+  std::string bytes(item.bytes(), '\0');
+  EXPECT_EQ(pread(fd, &bytes[0], item.bytes(), item.offset()), item.bytes());
   return bytes;
 }
 
@@ -310,15 +312,15 @@ TEST(OutputFileTest, OthersReadItThroughProc) {
   ASSERT_TRUE(file->Append(Of(second)).ok());
   const OutputReply& contents = file->contents();
   const int fd =
-      open(absl::StrCat("/proc/self/fd/", contents.fd).c_str(), O_RDONLY);
+      open(absl::StrCat("/proc/self/fd/", contents.fd()).c_str(), O_RDONLY);
   ASSERT_GE(fd, 0);
-  ASSERT_EQ(contents.outputs.size(), 2);
-  EXPECT_EQ(contents.outputs[1].offset, 128);
-  EXPECT_THAT(contents.outputs[1].shape, ::testing::ElementsAre(1, 3, 1));
-  EXPECT_EQ(contents.outputs[1].dtype, "uint8");
-  EXPECT_EQ(contents.outputs[1].layout, "HWC");
-  EXPECT_EQ(Read(fd, contents.outputs[0]), first);
-  EXPECT_EQ(Read(fd, contents.outputs[1]), second);
+  ASSERT_EQ(contents.outputs_size(), 2);
+  EXPECT_EQ(contents.outputs(1).offset(), 128);
+  EXPECT_THAT(contents.outputs(1).shape(), ::testing::ElementsAre(1, 3, 1));
+  EXPECT_EQ(contents.outputs(1).dtype(), "uint8");
+  EXPECT_EQ(contents.outputs(1).layout(), "HWC");
+  EXPECT_EQ(Read(fd, contents.outputs(0)), first);
+  EXPECT_EQ(Read(fd, contents.outputs(1)), second);
   close(fd);
 }
 
@@ -328,7 +330,7 @@ TEST(OutputFileTest, ClosesWithTheObject) {
     absl::StatusOr<OutputFile> file = OutputFile::Create();
     ASSERT_TRUE(file.ok());
     const OutputFile moved = std::move(*file);
-    fd = moved.contents().fd;
+    fd = moved.contents().fd();
     EXPECT_GE(fcntl(fd, F_GETFD), 0);
   }
   EXPECT_EQ(fcntl(fd, F_GETFD), -1);

@@ -185,26 +185,26 @@ class Server {
  private:
   absl::Status SayHello() {
     Hello hello;
-    hello.pid = getpid();
-    hello.versions[adapter_->library()] = adapter_->version();
-    hello.import_s = ImportSeconds();
-    return WriteLine(control_, HelloLine(hello));
+    hello.set_hello(1);
+    hello.set_pid(getpid());
+    (*hello.mutable_versions())[adapter_->library()] = adapter_->version();
+    hello.set_import_s(ImportSeconds());
+    return WriteLine(control_, ReplyLine(hello));
   }
 
   absl::StatusOr<std::string> Answer(const std::string& line) {
     ASSIGN_OR_RETURN(const ControlRequest request, ParseControlRequest(line));
-    if (request.op == ControlRequest::Op::kReap) return Reap(request.pid);
+    if (request.has_reap()) return Reap(request.reap().pid());
     const std::vector<int> fds = reader_.TakeFds();
-    const std::string reply = Spawn(request, fds);
+    const std::string reply = Spawn(request.spawn(), fds);
     CloseAll(fds);
     return reply;
   }
 
-  std::string Spawn(const ControlRequest& request,
-                    const std::vector<int>& fds) {
-    if (request.library != adapter_->library()) {
+  std::string Spawn(const SpawnCommand& request, const std::vector<int>& fds) {
+    if (request.library() != adapter_->library()) {
       return ErrorLine(absl::StrCat("this worker is for ", adapter_->library(),
-                                    ", not for ", request.library));
+                                    ", not for ", request.library()));
     }
     if (fds.size() != kFdsOfAChild) {
       return ErrorLine(absl::StrCat("a spawn needs ", kFdsOfAChild,
@@ -217,7 +217,9 @@ class Server {
     }
     if (child == 0) BeChild(server, fds);
     children_.insert(child);
-    return SpawnedLine(child);
+    ChildInfo info;
+    info.set_pid(child);
+    return ReplyLine(info);
   }
 
   [[noreturn]] void BeChild(pid_t server, const std::vector<int>& fds) {
@@ -239,13 +241,15 @@ class Server {
     }
     RETURN_IF_ERROR(WaitUntilDead(child));
     ChildInfo info;
-    info.pid = pid;
+    info.set_pid(pid);
     rusage used = {};
-    while (wait4(child, &info.status, 0, &used) < 0 && errno == EINTR) {
+    int status = 0;
+    while (wait4(child, &status, 0, &used) < 0 && errno == EINTR) {
     }
-    info.max_rss = int64_t{used.ru_maxrss} * 1024;
+    info.set_status(status);
+    info.set_max_rss(int64_t{used.ru_maxrss} * 1024);
     children_.erase(child);
-    return ReapedLine(info);
+    return ReplyLine(info);
   }
 
   // Not only by wait4, so that a runner that hangs up meanwhile is noticed.

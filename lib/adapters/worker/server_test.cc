@@ -39,7 +39,7 @@ class CountingAdapter : public Adapter {
   std::string version() const override { return "1"; }
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
       const PrepareCommand& spec, const Corpus& corpus) override {
-    if (spec.transform == "print") {
+    if (spec.transform() == "print") {
       WriteLine(STDOUT_FILENO, "on stdout\n").IgnoreError();
       WriteLine(STDERR_FILENO, "on stderr\n").IgnoreError();
     }
@@ -59,9 +59,9 @@ class ServerTest : public ::testing::Test {
 };
 
 TEST_F(ServerTest, SaysHello) {
-  EXPECT_EQ(runner_.hello().versions.at("counting"), "1");
-  EXPECT_GT(runner_.hello().pid, 0);
-  EXPECT_GT(runner_.hello().import_s, 0);
+  EXPECT_EQ(runner_.hello().versions().at("counting"), "1");
+  EXPECT_GT(runner_.hello().pid(), 0);
+  EXPECT_GT(runner_.hello().import_s(), 0);
 }
 
 TEST_F(ServerTest, AChildAnswersAndLeavesWithItsCommands) {
@@ -72,9 +72,9 @@ TEST_F(ServerTest, AChildAnswersAndLeavesWithItsCommands) {
   EXPECT_TRUE(absl::IsOutOfRange(child->Receive().status()));
   const auto info = runner_.Reap(child->pid());
   ASSERT_TRUE(info.ok()) << info.status();
-  EXPECT_TRUE(WIFEXITED(info->status));
-  EXPECT_EQ(WEXITSTATUS(info->status), 0);
-  EXPECT_GT(info->max_rss, 100000);
+  EXPECT_TRUE(WIFEXITED(info->status()));
+  EXPECT_EQ(WEXITSTATUS(info->status()), 0);
+  EXPECT_GT(info->max_rss(), 100000);
 }
 
 TEST_F(ServerTest, ChildrenHaveTheirOwnPipes) {
@@ -85,7 +85,7 @@ TEST_F(ServerTest, ChildrenHaveTheirOwnPipes) {
   a->HangUp();
   EXPECT_TRUE(absl::IsOutOfRange(a->Receive().status()));
   EXPECT_THAT(*b->Prepare("counting", "T", {}), HasSubstr("\"version\""));
-  EXPECT_EQ(runner_.Reap(a->pid())->status, 0);
+  EXPECT_EQ(runner_.Reap(a->pid())->status(), 0);
 }
 
 TEST_F(ServerTest, WhatAChildPrintsIsKept) {
@@ -100,7 +100,7 @@ TEST_F(ServerTest, AKilledChildIsReapedAndTheNextOneRuns) {
   kill(child->pid(), SIGKILL);
   const auto info = runner_.Reap(child->pid());
   ASSERT_TRUE(info.ok()) << info.status();
-  EXPECT_EQ(WTERMSIG(info->status), SIGKILL);
+  EXPECT_EQ(WTERMSIG(info->status()), SIGKILL);
   EXPECT_THAT(*Spawn()->Prepare("counting", "T", {}), HasSubstr("version"));
   EXPECT_THAT(std::string(runner_.Reap(child->pid()).status().message()),
               HasSubstr("no child"));
@@ -127,7 +127,7 @@ TEST_F(ServerTest, GarbageOnTheCommandsEndsTheChildWithAMessage) {
   const auto child = Spawn();
   EXPECT_THAT(*child->Ask("\x01\x02 garbage"), HasSubstr("got no command"));
   EXPECT_THAT(child->Errors(), HasSubstr("got no command"));
-  EXPECT_EQ(WEXITSTATUS(runner_.Reap(child->pid())->status), 1);
+  EXPECT_EQ(WEXITSTATUS(runner_.Reap(child->pid())->status()), 1);
 }
 
 TEST_F(ServerTest, ARequestThatCannotBeMetIsAnAnswer) {

@@ -142,12 +142,12 @@ absl::Status TakeBatches(const EpochCommand& command, int64_t start,
     reply->set_items(reply->items() + batch.items);
     reply->set_bytes_out(reply->bytes_out() + batch.bytes);
     if (!batch.ids.empty()) AddIds(batch.ids, reply);
-    if (reply->batches() == command.batches) return absl::OkStatus();
-    if (command.consumer_s > 0) {
+    if (reply->batches() == command.batches()) return absl::OkStatus();
+    if (command.consumer_s() > 0) {
       reply->set_consumer_s(reply->consumer_s() +
-                            PlayTrainingStep(command.consumer_s));
+                            PlayTrainingStep(command.consumer_s()));
     }
-    if (command.limit_s > 0 && SecondsSince(start) > command.limit_s) {
+    if (command.limit_s() > 0 && SecondsSince(start) > command.limit_s()) {
       return absl::OkStatus();
     }
     asked = MonotonicNs();
@@ -161,16 +161,16 @@ std::string EpochPosition::ToText() const {
 }
 
 absl::StatusOr<EpochPosition> BeginOf(const EpochCommand& command) {
-  EpochPosition begin{command.seed, command.epoch, 0};
-  if (command.state.empty()) return begin;
-  const std::vector<std::string> words = absl::StrSplit(command.state, ' ');
+  EpochPosition begin{command.seed(), command.epoch(), 0};
+  if (command.state().empty()) return begin;
+  const std::vector<std::string> words = absl::StrSplit(command.state(), ' ');
   if (words.size() == 3 && absl::SimpleAtoi(words[0], &begin.seed) &&
       absl::SimpleAtoi(words[1], &begin.epoch) &&
       absl::SimpleAtoi(words[2], &begin.done) && begin.done >= 0) {
     return begin;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("state \"", command.state, "\" is not SEED EPOCH SAMPLES"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "state \"", command.state(), "\" is not SEED EPOCH SAMPLES"));
 }
 
 absl::StatusOr<EpochReply> TimeEpoch(const EpochCommand& command,

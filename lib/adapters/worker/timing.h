@@ -19,7 +19,6 @@
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/machine/gpu.h"
-#include "lib/worker/loader_message.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {

@@ -142,7 +142,7 @@ StartEpoch Deliver(const std::vector<int64_t>& sizes) {
 
 TEST(TimeEpochTest, CountsWhatWasDelivered) {
   EpochCommand command;
-  command.count = 7;
+  command.set_count(7);
   const auto reply = TimeEpoch(command, Deliver({3, 3, 1}));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->items(), 7);
@@ -158,7 +158,7 @@ TEST(TimeEpochTest, CountsWhatWasDelivered) {
 TEST(TimeEpochTest, TheStepIsPlayedAfterEachBatch) {
   EpochCommand command;
   // Long enough to be visible on a busy machine.
-  command.consumer_s = 0.2;
+  command.set_consumer_s(0.2);
   const auto reply = TimeEpoch(command, Deliver({1, 1}));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_GE(reply->consumer_s(), 0.4);
@@ -169,7 +169,7 @@ TEST(TimeEpochTest, TheStepIsPlayedAfterEachBatch) {
 
 TEST(TimeEpochTest, StopsAtTheLimit) {
   EpochCommand command;
-  command.limit_s = 1e-9;
+  command.set_limit_s(1e-9);
   const auto reply = TimeEpoch(command, Deliver({1, 1, 1}));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->batches(), 1);

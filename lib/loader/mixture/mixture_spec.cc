@@ -21,19 +21,28 @@ absl::Status CheckFrame(absl::string_view field, int size) {
 
 }  // namespace
 
+const std::vector<MixtureNumber>& MixtureNumbers() {
+  static const auto& numbers = *new std::vector<MixtureNumber>{
+      {"read_interleave", &MixtureSpec::read_interleave, 1},
+      {"decode_parallelism", &MixtureSpec::decode_parallelism, 0},
+      {"pipeline_interleave", &MixtureSpec::pipeline_interleave, 1},
+      {"mix_block_length", &MixtureSpec::mix_block_length, 1},
+      {"shuffle_buffer", &MixtureSpec::shuffle_buffer, 1},
+      {"queue_depth", &MixtureSpec::queue_depth, 1},
+      {"samples_per_episode", &MixtureSpec::samples_per_episode, 0},
+      {"pair_offset", &MixtureSpec::pair_offset, 1},
+      {"prime_each_dataset_samples", &MixtureSpec::prime_each_dataset_samples,
+       0},
+      {"action_chunk", &MixtureSpec::action_chunk, 1},
+  };
+  return numbers;
+}
+
 absl::Status CheckMixtureSpec(const MixtureSpec& spec) {
   RETURN_IF_ERROR(AtLeast("batch_size", spec.batch_size, 1));
-  RETURN_IF_ERROR(AtLeast("read_interleave", spec.read_interleave, 1));
-  RETURN_IF_ERROR(AtLeast("decode_parallelism", spec.decode_parallelism, 0));
-  RETURN_IF_ERROR(AtLeast("pipeline_interleave", spec.pipeline_interleave, 1));
-  RETURN_IF_ERROR(AtLeast("mix_block_length", spec.mix_block_length, 1));
-  RETURN_IF_ERROR(AtLeast("shuffle_buffer", spec.shuffle_buffer, 1));
-  RETURN_IF_ERROR(AtLeast("queue_depth", spec.queue_depth, 1));
-  RETURN_IF_ERROR(AtLeast("samples_per_episode", spec.samples_per_episode, 0));
-  RETURN_IF_ERROR(AtLeast("pair_offset", spec.pair_offset, 1));
-  RETURN_IF_ERROR(AtLeast("prime_each_dataset_samples",
-                          spec.prime_each_dataset_samples, 0));
-  RETURN_IF_ERROR(AtLeast("action_chunk", spec.action_chunk, 1));
+  for (const MixtureNumber& number : MixtureNumbers()) {
+    RETURN_IF_ERROR(AtLeast(number.name, spec.*number.field, number.least));
+  }
   RETURN_IF_ERROR(CheckFrame("frame_height", spec.frame_height));
   RETURN_IF_ERROR(CheckFrame("frame_width", spec.frame_width));
   if (spec.metadata != "none" && spec.metadata != "dataset_only" &&

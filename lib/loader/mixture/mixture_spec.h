@@ -34,6 +34,14 @@ struct MixtureSpec {
   std::string on_error = "fail";
 };
 
+// A whole number of a mixture that settings name.
+struct MixtureNumber {
+  const char* name;
+  int MixtureSpec::*field;
+  int least;
+};
+const std::vector<MixtureNumber>& MixtureNumbers();
+
 // InvalidArgument names a field that cannot be meant.
 absl::Status CheckMixtureSpec(const MixtureSpec& spec);
 

@@ -373,23 +373,15 @@ void CheckMixture(const absl::Status& status) {
 
 void Apply(const std::string& name, const std::string& value,
            MixtureSpec* spec) {
-  const std::map<std::string, int*> numbers = {
-      {"read_interleave", &spec->read_interleave},
-      {"decode_parallelism", &spec->decode_parallelism},
-      {"pipeline_interleave", &spec->pipeline_interleave},
-      {"mix_block_length", &spec->mix_block_length},
-      {"shuffle_buffer", &spec->shuffle_buffer},
-      {"queue_depth", &spec->queue_depth},
-      {"samples_per_episode", &spec->samples_per_episode},
-      {"pair_offset", &spec->pair_offset},
-      {"prime_each_dataset_samples", &spec->prime_each_dataset_samples},
-      {"action_chunk", &spec->action_chunk}};
-  const auto found = numbers.find(name);
+  const std::vector<MixtureNumber>& numbers = MixtureNumbers();
+  const auto found = std::find_if(
+      numbers.begin(), numbers.end(),
+      [&](const MixtureNumber& number) { return name == number.name; });
   if (name == "metadata") {
     spec->metadata = value;
   } else if (found == numbers.end()) {
     throw std::runtime_error("mixture: no setting " + name + " is known");
-  } else if (!absl::SimpleAtoi(value, found->second)) {
+  } else if (!absl::SimpleAtoi(value, &(spec->*found->field))) {
     throw std::runtime_error("mixture: " + name + " \"" + value +
                              "\" is no whole number");
   }

@@ -39,8 +39,8 @@ constexpr char kRandomCrop[] =
 // The part of the cache key that depends on the recipe.
 std::string RecipeText(const LoaderSpec* recipe) {
   if (recipe == nullptr) return "";
-  return absl::StrCat("\n", recipe->scope, " ", recipe->crop, " ",
-                      recipe->crop_position, " ", recipe->is_crop);
+  return absl::StrCat("\n", recipe->scope(), " ", recipe->crop(), " ",
+                      recipe->crop_position(), " ", recipe->is_crop());
 }
 
 std::string KeyOf(const Job& job, const std::string& version, int64_t count,
@@ -74,7 +74,7 @@ absl::StatusOr<Equivalence> AskTestLibrary(const Job& job, absl::Duration limit,
   Equivalence equivalence;
   if (job.library() == "null") return equivalence;
   OutputCommand command;
-  command.indexes = {0};
+  command.add_indexes(0);
   RETURN_IF_ERROR(child->Outputs(command, limit).status());
   equivalence.set_label(kUnchecked);
   equivalence.set_reference("a library for tests");
@@ -144,8 +144,8 @@ EquivalenceCheck::GetOutputs(const ComparedItems& items, int64_t count,
                              uint64_t seed, absl::Duration limit,
                              MeasuredChild* child) {
   OutputCommand command;
-  command.seed = seed;
-  for (int64_t i = 0; i < count; ++i) command.indexes.push_back(i);
+  command.set_seed(seed);
+  for (int64_t i = 0; i < count; ++i) command.add_indexes(i);
   absl::StatusOr<std::vector<ChildOutput>> all = child->Outputs(command, limit);
   std::vector<ItemOutput> outputs;
   if (all.ok()) {
@@ -162,7 +162,8 @@ EquivalenceCheck::GetOutputs(const ComparedItems& items, int64_t count,
       std::min(items.count, items.skip == nullptr ? count : kMostTries);
   for (int64_t i = 0; i < tries; ++i) {
     if (static_cast<int64_t>(outputs.size()) == count) break;
-    command.indexes = {i};
+    command.clear_indexes();
+    command.add_indexes(i);
     absl::StatusOr<std::vector<ChildOutput>> one =
         child->Outputs(command, limit);
     if (one.ok()) {
@@ -217,11 +218,13 @@ absl::StatusOr<Equivalence> EquivalenceCheck::Compare(
                        ReadOutput(FrameOfOutput(item_output, frame)));
       if (items.recipe != nullptr) {
         const LoaderSpec& recipe = *items.recipe;
-        output = UndoNormalization(output, recipe.mean, recipe.std);
-        if (!recipe.is_crop) {
-          pixels = CropCenter(pixels, recipe.crop, recipe.crop);
+        output = UndoNormalization(output,
+                                   {recipe.mean().begin(), recipe.mean().end()},
+                                   {recipe.std().begin(), recipe.std().end()});
+        if (!recipe.is_crop()) {
+          pixels = CropCenter(pixels, recipe.crop(), recipe.crop());
         }
-        if (!recipe.is_crop && recipe.crop_position != "center") {
+        if (!recipe.is_crop() && recipe.crop_position() != "center") {
           comparisons.push_back(Unchecked(kRandomCrop, pixels, output));
           continue;
         }
@@ -330,7 +333,7 @@ void EquivalenceCache::Add(const std::string& key,
 
 namespace {
 
-bool IsClip(const ChildOutput& output) { return output.info.shape.size() == 4; }
+bool IsClip(const ChildOutput& output) { return output.info.shape_size() == 4; }
 
 }  // namespace
 
@@ -350,7 +353,7 @@ Pixels PixelsOfItem(const Corpus& corpus, int64_t item, int frame,
 }
 
 int FramesOfOutput(const ChildOutput& output) {
-  return IsClip(output) ? static_cast<int>(output.info.shape[0]) : 1;
+  return IsClip(output) ? static_cast<int>(output.info.shape(0)) : 1;
 }
 
 OutputView FrameOfOutput(const ChildOutput& output, int frame) {
@@ -358,13 +361,13 @@ OutputView FrameOfOutput(const ChildOutput& output, int frame) {
       static_cast<int64_t>(output.bytes.size()) / FramesOfOutput(output);
   // Skips the time axis.
   const size_t first = IsClip(output) ? 1 : 0;
-  const std::vector<int64_t> shape(output.info.shape.begin() + first,
-                                   output.info.shape.end());
+  const std::vector<int64_t> shape(output.info.shape().begin() + first,
+                                   output.info.shape().end());
   OutputView view;
   view.data = output.bytes.data() + frame * bytes;
   view.bytes = bytes;
-  view.dtype = output.info.dtype;
-  view.layout = absl::string_view(output.info.layout).substr(first);
+  view.dtype = output.info.dtype();
+  view.layout = absl::string_view(output.info.layout()).substr(first);
   const bool channels_first = view.layout == "CHW";
   view.height = static_cast<int>(shape[channels_first ? 1 : 0]);
   view.width = static_cast<int>(shape[channels_first ? 2 : 1]);

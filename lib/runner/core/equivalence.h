@@ -17,7 +17,7 @@
 #include "lib/reference/compare.h"
 #include "lib/reference/pixels.h"
 #include "lib/worker/child.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 

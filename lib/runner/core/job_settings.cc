@@ -12,7 +12,7 @@
 #include "lib/config/policy.pb.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/job_identity.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {
@@ -22,16 +22,16 @@ void SetThreads(const Catalogue& catalogue, const std::string& name,
   for (const ThreadPolicy& policy : catalogue.policy().threads()) {
     if (policy.name() != name) continue;
     if (policy.has_opencv_threads()) {
-      command->opencv_threads = policy.opencv_threads();
+      command->set_opencv_threads(policy.opencv_threads());
     }
     if (policy.has_opencv_opencl()) {
-      command->opencv_opencl = policy.opencv_opencl();
+      command->set_opencv_opencl(policy.opencv_opencl());
     }
     if (policy.has_torch_intra_op()) {
-      command->torch_intra_op = policy.torch_intra_op();
+      command->set_torch_intra_op(policy.torch_intra_op());
     }
     if (policy.has_torch_inter_op()) {
-      command->torch_inter_op = policy.torch_inter_op();
+      command->set_torch_inter_op(policy.torch_inter_op());
     }
   }
 }
@@ -61,32 +61,33 @@ absl::StatusOr<const Transform*> TransformOfJob(const Catalogue& catalogue,
 absl::StatusOr<PrepareCommand> PrepareCommandOfJob(const Catalogue& catalogue,
                                                    const Job& job) {
   PrepareCommand command;
-  command.library = job.library();
-  command.transform = job.transform();
-  command.scenario = job.scenario();
+  command.set_library(job.library());
+  command.set_transform(job.transform());
+  command.set_scenario(job.scenario());
   // CPU rows next to GPU rows run as on any CPU.
-  command.device = job.hardware_class() == "host_cpu" ? "cpu" : job.device();
-  command.seed = job.seed();
+  command.set_device(job.hardware_class() == "host_cpu" ? "cpu" : job.device());
+  command.set_seed(job.seed());
   ASSIGN_OR_RETURN(const GpuSettings gpu, GpuSettingsOf(job));
-  command.batch = gpu.batch;
+  if (gpu.batch > 0) command.set_batch(gpu.batch);
+  command.set_opencv_opencl(true);
   SetThreads(catalogue, job.thread_policy(), &command);
   if (job.mode() == "decode") {
     // Policies that pin threads also pin those of the decoder.
-    command.decode.emplace().threads = command.torch_intra_op > 0 ? 1 : 0;
+    command.mutable_decode()->set_threads(command.torch_intra_op() > 0 ? 1 : 0);
     return command;
   }
   // MixtureWork sets the mixture part.
   if (job.mode() == "mixture") return command;
   if (IsSubject(job.library())) {
-    command.native_op = job.transform();
+    command.set_native_op(job.transform());
     return command;
   }
   if (IsTestLibrary(job.library())) {
-    command.native_op = job.transform();
+    command.set_native_op(job.transform());
     const std::map<std::string, std::string> settings(job.settings().begin(),
                                                       job.settings().end());
     for (const auto& [name, value] : settings) {
-      command.params.push_back(absl::StrCat(name, "=", value));
+      command.add_params(absl::StrCat(name, "=", value));
     }
     return command;
   }
@@ -104,10 +105,9 @@ absl::StatusOr<PrepareCommand> PrepareCommandOfJob(const Catalogue& catalogue,
         "job ", job.job_id(), " was planned with other parameters of ",
         job.transform(), " than the configs here have; plan it again"));
   }
-  command.native_op = implementation->native_op();
-  command.params.assign(implementation->params().begin(),
-                        implementation->params().end());
-  command.wrap = implementation->wrap();
+  command.set_native_op(implementation->native_op());
+  *command.mutable_params() = implementation->params();
+  command.set_wrap(implementation->wrap());
   return command;
 }
 

@@ -158,11 +158,11 @@ class PrepareCommandTest : public testing::Test {
 TEST_F(PrepareCommandTest, TakesTheCataloguesParameters) {
   const auto command = PrepareCommandOfJob(*catalogue_, job_);
   ASSERT_TRUE(command.ok()) << command.status();
-  EXPECT_EQ(command->native_op, "Image.resize");
-  EXPECT_THAT(command->params, Contains(HasSubstr("512")));
-  EXPECT_EQ(command->opencv_threads, 0);
-  EXPECT_FALSE(command->opencv_opencl);
-  EXPECT_EQ(command->torch_intra_op, 1);
+  EXPECT_EQ(command->native_op(), "Image.resize");
+  EXPECT_THAT(command->params(), Contains(HasSubstr("512")));
+  EXPECT_EQ(command->opencv_threads(), 0);
+  EXPECT_FALSE(command->opencv_opencl());
+  EXPECT_EQ(command->torch_intra_op(), 1);
 }
 
 TEST_F(PrepareCommandTest, AJobWithOtherParametersIsRefused) {
@@ -191,8 +191,8 @@ TEST_F(PrepareCommandTest, TestLibrariesGetTheirSettings) {
   (*job_.mutable_settings())["code"] = "3";
   const auto command = PrepareCommandOfJob(*catalogue_, job_);
   ASSERT_TRUE(command.ok()) << command.status();
-  EXPECT_EQ(command->native_op, "exit");
-  EXPECT_THAT(command->params, ElementsAre("code=3", "when=call"));
+  EXPECT_EQ(command->native_op(), "exit");
+  EXPECT_THAT(command->params(), ElementsAre("code=3", "when=call"));
 }
 
 TEST(NullJobTest, IsOnTheSameDataUnderTheSameSettings) {

@@ -23,12 +23,12 @@ ChildSubject::ChildSubject(MeasuredChild* child, double clock_pair_s,
 
 absl::StatusOr<TimeReply> ChildSubject::Time(const TimeRequest& request) {
   TimeCommand command;
-  command.first = request.first;
-  command.count = request.count;
-  command.chunk = request.chunk;
-  command.limit_s = request.limit_s;
-  command.seed = request.seed;
-  command.cold = request.cold;
+  command.set_first(request.first);
+  command.set_count(request.count);
+  command.set_chunk(request.chunk);
+  command.set_limit_s(request.limit_s);
+  command.set_seed(request.seed);
+  if (request.cold) command.set_cold(true);
   ASSIGN_OR_RETURN(TimeReply reply,
                    child_->Time(command, absl::Seconds(request.hang_s)));
   if (speed_ != nullptr) speed_->Note(worker_, reply);

@@ -282,7 +282,7 @@ absl::StatusOr<LibraryServer*> ServerPool::Get(const Job& job) {
 std::string ServerPool::VersionOf(const Job& job) const {
   const auto found = entries_.find(KeyOf(job));
   if (found == entries_.end()) return "";
-  const auto& versions = found->second.hello.versions;
+  const auto& versions = found->second.hello.versions();
   const auto version = versions.find(job.library());
   return version == versions.end() ? "" : version->second;
 }
@@ -290,7 +290,8 @@ std::string ServerPool::VersionOf(const Job& job) const {
 std::map<std::string, std::string> ServerPool::Versions() const {
   std::map<std::string, std::string> versions;
   for (const auto& [key, entry] : entries_) {
-    for (const auto& version : entry.hello.versions) versions.insert(version);
+    versions.insert(entry.hello.versions().begin(),
+                    entry.hello.versions().end());
   }
   return versions;
 }

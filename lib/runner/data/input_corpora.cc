@@ -7,7 +7,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/media/synthetic.h"
 #include "lib/runner/data/cache_folder.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {

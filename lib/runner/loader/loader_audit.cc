@@ -55,17 +55,17 @@ class LoaderAudit {
   absl::Status SetSpec() {
     ASSIGN_OR_RETURN(spec_,
                      LoaderSpecOfInput(context_.catalogue, job_, input_));
-    if (!spec_.batch_transform.empty()) {
+    if (!spec_.batch_transform().empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat(job_.transform(),
                        " mixes items; audit with a transform that keeps "
                        "colors, such as HorizontalFlip"));
     }
-    spec_.on_error = "fail";
-    spec_.shuffle = true;
-    spec_.drop_last = false;
+    spec_.set_on_error("fail");
+    spec_.set_shuffle(true);
+    spec_.set_drop_last(false);
     // As loaders are used in training.
-    spec_.persistent = spec_.workers > 0;
+    spec_.set_persistent(spec_.workers() > 0);
     return absl::OkStatus();
   }
 
@@ -79,16 +79,16 @@ class LoaderAudit {
 
   EpochCommand Command(int64_t epoch) const {
     EpochCommand command;
-    command.seed = SeedOfRun(job_, 0);
-    command.count = input_.items;
-    command.ids = true;
-    command.epoch = epoch;
+    command.set_seed(SeedOfRun(job_, 0));
+    command.set_count(input_.items);
+    command.set_ids(true);
+    command.set_epoch(epoch);
     return command;
   }
 
   absl::StatusOr<EpochReply> Take(const EpochCommand& command,
                                   MeasuredChild* child) const {
-    return child->Epoch(command, spec_.batch_size,
+    return child->Epoch(command, spec_.batch_size(),
                         absl::Seconds(kPatience * policy_.warm_up.hang_s));
   }
 
@@ -102,7 +102,7 @@ class LoaderAudit {
   // The first epoch of a new process.
   absl::StatusOr<BatchIds> FirstEpoch(const LoaderSpec& spec, uint64_t seed) {
     EpochCommand command = Command(0);
-    command.seed = seed;
+    command.set_seed(seed);
     ASSIGN_OR_RETURN(const EpochReply reply, InNewProcess(spec, command));
     return BatchIdsOf(reply);
   }
@@ -144,15 +144,15 @@ class LoaderAudit {
     order->set_schedule_sha256(ScheduleSha256(whole_));
     order->set_shuffled(IsShuffled(whole_));
     order->set_differs_between_epochs(epochs[0] != epochs[1]);
-    const uint64_t seed = Command(0).seed;
+    const uint64_t seed = Command(0).seed();
     ASSIGN_OR_RETURN(const BatchIds again, FirstEpoch(spec_, seed));
     order->set_same_for_same_seed(again == whole_);
     ASSIGN_OR_RETURN(const BatchIds other, FirstEpoch(spec_, seed + 1));
     order->set_differs_between_seeds(other != whole_);
     LoaderSpec workers = spec_;
-    workers.workers = spec_.workers == 1 ? 2 : 1;
-    workers.persistent = true;
-    order->set_other_workers(workers.workers);
+    workers.set_workers(spec_.workers() == 1 ? 2 : 1);
+    workers.set_persistent(true);
+    order->set_other_workers(workers.workers());
     ASSIGN_OR_RETURN(const BatchIds elsewhere, FirstEpoch(workers, seed));
     order->set_same_for_other_workers(elsewhere == whole_);
     return absl::OkStatus();
@@ -164,8 +164,8 @@ class LoaderAudit {
     absl::Status failure;
     for (int rank = 0; rank < ranks && failure.ok(); ++rank) {
       LoaderSpec spec = spec_;
-      spec.rank = rank;
-      spec.ranks = ranks;
+      spec.set_rank(rank);
+      spec.set_ranks(ranks);
       absl::StatusOr<Child> child = Start(spec);
       failure = child.status();
       if (failure.ok()) children.push_back(*std::move(child));
@@ -195,16 +195,16 @@ class LoaderAudit {
 
   absl::StatusOr<AuditResume> AuditOfResume() {
     EpochCommand command = Command(0);
-    command.batches =
-        std::max<int64_t>(1, static_cast<int64_t>(whole_.size()) / 2);
+    command.set_batches(
+        std::max<int64_t>(1, static_cast<int64_t>(whole_.size()) / 2));
     ASSIGN_OR_RETURN(const EpochReply before, InNewProcess(spec_, command));
     AuditResume found;
     if (!before.has_state()) {
       found.set_reason(kNoMechanism);
       return found;
     }
-    command.batches = 0;
-    command.state = before.state();
+    command.clear_batches();
+    command.set_state(before.state());
     const absl::StatusOr<EpochReply> after = InNewProcess(spec_, command);
     if (absl::IsCancelled(after.status())) return after.status();
     if (!after.ok()) {

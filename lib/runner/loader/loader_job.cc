@@ -89,20 +89,20 @@ absl::Status SetRecipe(const Catalogue& catalogue, const Job& job,
     return absl::NotFoundError(
         absl::StrCat("scenario \"", job.scenario(), "\" is not in the matrix"));
   }
-  spec->channels = scenario->channels();
-  spec->crop = policy.coverage().pipeline_crop();
-  spec->is_crop = Contains(policy.loader().crop_transforms(), job.transform());
-  spec->crop_position = job.params_profile() == "matched" ? "center" : "random";
-  spec->mean.assign(policy.normalise().mean().begin(),
-                    policy.normalise().mean().end());
-  spec->std.assign(policy.normalise().std().begin(),
-                   policy.normalise().std().end());
-  spec->input_scale = policy.normalise().input_scale();
+  spec->set_channels(scenario->channels());
+  spec->set_crop(policy.coverage().pipeline_crop());
+  spec->set_is_crop(
+      Contains(policy.loader().crop_transforms(), job.transform()));
+  spec->set_crop_position(job.params_profile() == "matched" ? "center"
+                                                            : "random");
+  *spec->mutable_mean() = policy.normalise().mean();
+  *spec->mutable_std() = policy.normalise().std();
+  spec->set_input_scale(policy.normalise().input_scale());
   if (IsTestLibrary(job.library()) || IsSubject(job.library())) {
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Transform* transform, TransformOfJob(catalogue, job));
-  spec->batch_transform = transform->batch_transform();
+  spec->set_batch_transform(transform->batch_transform());
   return absl::OkStatus();
 }
 
@@ -112,34 +112,37 @@ absl::StatusOr<LoaderSpec> LoaderSpecOfJob(const Catalogue& catalogue,
                                            const Job& job) {
   const LoaderPolicy& policy = catalogue.policy().loader();
   LoaderSpec spec;
-  spec.scope = job.scope();
-  spec.source = job.scope() == kMemoryScope ? "corpus" : "files";
-  spec.batch_size = job.batch_size();
-  spec.workers = job.workers();
-  spec.prefetch = policy.prefetch_factor();
-  spec.persistent = policy.persistent_workers();
-  spec.pin_memory = job.device() == "cuda" &&
-                    Contains(policy.pin_memory_scopes(), job.scope());
-  spec.drop_last = policy.drop_last();
-  spec.shuffle = policy.shuffle();
-  spec.on_error = "skip";
+  spec.set_scope(job.scope());
+  spec.set_source(job.scope() == kMemoryScope ? "corpus" : "files");
+  spec.set_batch_size(job.batch_size());
+  spec.set_workers(job.workers());
+  spec.set_drop_last(policy.drop_last());
+  spec.set_shuffle(policy.shuffle());
+  spec.set_on_error("skip");
   RETURN_IF_ERROR(SetRecipe(catalogue, job, &spec));
   Settings settings(job);
-  RETURN_IF_ERROR(settings.TakeInt("prefetch", 1, &spec.prefetch));
-  RETURN_IF_ERROR(settings.TakeBool("persistent_workers", &spec.persistent));
-  RETURN_IF_ERROR(settings.TakeBool("pin_memory", &spec.pin_memory));
+  int prefetch = policy.prefetch_factor();
+  bool persistent = policy.persistent_workers();
+  bool pin_memory = job.device() == "cuda" &&
+                    Contains(policy.pin_memory_scopes(), job.scope());
+  RETURN_IF_ERROR(settings.TakeInt("prefetch", 1, &prefetch));
+  RETURN_IF_ERROR(settings.TakeBool("persistent_workers", &persistent));
+  RETURN_IF_ERROR(settings.TakeBool("pin_memory", &pin_memory));
+  spec.set_prefetch(prefetch);
+  spec.set_persistent(persistent);
+  spec.set_pin_memory(pin_memory);
   const std::string container = ContainerOf(job);
   if (!container.empty() &&
-      (spec.source == "corpus" || !Contains(ContainerNames(), container))) {
+      (spec.source() == "corpus" || !Contains(ContainerNames(), container))) {
     return absl::InvalidArgumentError(absl::StrCat(
         "setting ", kContainerSetting, ": \"", container,
         "\" is not possible in scope ", job.scope(), "; use ",
         absl::StrJoin(ContainerNames(), ", "), " in one that decodes"));
   }
-  spec.settings = settings.rest();
+  *spec.mutable_settings() = {settings.rest().begin(), settings.rest().end()};
   for (const char* ours :
        {"min_time", "min_batches", "sample_ratio", kContainerSetting}) {
-    spec.settings.erase(ours);
+    spec.mutable_settings()->erase(ours);
   }
   return spec;
 }
@@ -356,9 +359,13 @@ absl::StatusOr<LoaderSpec> LoaderSpecOfInput(const Catalogue& catalogue,
                                              const Job& job,
                                              const LoaderInputs::Input& input) {
   ASSIGN_OR_RETURN(LoaderSpec spec, LoaderSpecOfJob(catalogue, job));
-  spec.source = input.source;
-  if (input.remote != nullptr) spec.store = input.remote->Fields();
-  if (IsSubject(job.library())) spec.settings["dataset"] = input.folder;
+  spec.set_source(input.source);
+  if (input.remote != nullptr) {
+    const std::map<std::string, std::string> fields = input.remote->Fields();
+    *spec.mutable_store() = {fields.begin(), fields.end()};
+  }
+  if (IsSubject(job.library()))
+    (*spec.mutable_settings())["dataset"] = input.folder;
   return spec;
 }
 
@@ -405,7 +412,7 @@ absl::StatusOr<std::unique_ptr<MeasuredChild>> SpawnLoader(
     PrepareReply* reply) {
   ASSIGN_OR_RETURN(PrepareCommand command,
                    PrepareCommandOfJob(context.catalogue, job));
-  command.loader = spec;
+  *command.mutable_loader() = spec;
   LibraryServer* server = nullptr;
   {
     const TimeAccount::Entry entry(context.account, Spending::kImport);

@@ -16,7 +16,7 @@
 #include "lib/runner/data/input_corpora.h"
 #include "lib/runner/data/remote_data.h"
 #include "lib/storage/http/tiny_server.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 

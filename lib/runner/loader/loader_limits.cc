@@ -22,9 +22,10 @@ double MeasureCopy(const LoaderSpec& spec, const LoaderInputs::Input& input,
                    const LimitOptions& options) {
   const std::vector<ClipFile>* const clips = input.decoded.files;
   const size_t frames = clips == nullptr ? 1 : clips->front().frames.size();
-  const int64_t item_bytes = int64_t{4} * spec.channels * spec.crop *
-                             spec.crop * static_cast<int64_t>(frames);
-  return BatchCopyLimit(item_bytes, static_cast<int>(spec.batch_size), options);
+  const int64_t item_bytes = int64_t{4} * spec.channels() * spec.crop() *
+                             spec.crop() * static_cast<int64_t>(frames);
+  return BatchCopyLimit(item_bytes, static_cast<int>(spec.batch_size()),
+                        options);
 }
 
 Limit Named(const std::string& name, double throughput) {
@@ -42,13 +43,13 @@ std::optional<Limit> LoaderLimits::Of(
   const bool in_memory = input.source == "corpus";
   const std::vector<ClipFile>* const clips = input.decoded.files;
   LimitOptions options;
-  options.threads = std::clamp(spec.workers, 1, std::max(processors, 1));
-  options.crop = spec.crop;
-  options.centered = spec.crop_position == "center";
+  options.threads = std::clamp(spec.workers(), 1, std::max(processors, 1));
+  options.crop = spec.crop();
+  options.centered = spec.crop_position() == "center";
   options.resized = resized;
   std::string key = absl::StrCat(
-      in_memory ? -1 : input.fd, " ", options.threads, " ", spec.crop, " ",
-      options.centered, " ", spec.channels, " ", spec.batch_size);
+      in_memory ? -1 : input.fd, " ", options.threads, " ", spec.crop(), " ",
+      options.centered, " ", spec.channels(), " ", spec.batch_size());
   if (resized.has_value()) {
     absl::StrAppend(&key, " ", resized->area.low, " ", resized->area.high, " ",
                     resized->ratio.low, " ", resized->ratio.high);
@@ -130,7 +131,7 @@ std::optional<Limit> LowestDeviceLimit(const DeviceLimitInput& input) {
 double LeastItemBytes(const LoaderSpec& spec, bool copies_samples,
                       double file_bytes, const DeviceLimits& device) {
   const double pixels =
-      static_cast<double>(spec.channels) * spec.crop * spec.crop;
+      static_cast<double>(spec.channels()) * spec.crop() * spec.crop();
   if (copies_samples) return pixels * sizeof(float);
   const bool files = device.engine_items_per_s() > 0 && file_bytes > 0;
   return files ? std::min(pixels, file_bytes) : pixels;

@@ -15,7 +15,7 @@
 #include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
 #include "lib/runner/loader/loader_job.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 

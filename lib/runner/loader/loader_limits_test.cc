@@ -11,7 +11,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Pair;
 
 TEST(LoaderLimitsTest, ADeviceIsMeasuredOnceAndAFailureIsTriedAgain) {
   LoaderLimits limits(nullptr);
@@ -47,7 +46,7 @@ TEST(LoaderLimitsTest, ARowAboveTheLimitHasItMeasuredAgain) {
   input.source = "files";
   input.decoded.files = &clips;
   LoaderSpec spec;
-  spec.workers = 8;
+  spec.set_workers(8);
   const auto of = [&](double reached) {
     return limits.Of(spec, input, /*processors=*/2, reached)->throughput();
   };
@@ -144,8 +143,8 @@ TEST(DeviceLimitTest, WhatIsNotKnownLimitsNothing) {
 
 TEST(DeviceLimitTest, LeastBytes) {
   LoaderSpec spec;
-  spec.channels = 3;
-  spec.crop = 100;
+  spec.set_channels(3);
+  spec.set_crop(100);
   DeviceLimits none;
   DeviceLimits engines;
   engines.set_engine_items_per_s(1);
@@ -182,19 +181,19 @@ class LoaderSpecTest : public testing::Test {
 
 TEST_F(LoaderSpecTest, IsWhatThePolicySays) {
   const LoaderSpec spec = Spec();
-  EXPECT_EQ(spec.source, "files");
-  EXPECT_EQ(spec.batch_size, 256);
-  EXPECT_EQ(spec.workers, 2);
-  EXPECT_EQ(spec.prefetch, 2);
-  EXPECT_FALSE(spec.persistent);
-  EXPECT_FALSE(spec.pin_memory);
-  EXPECT_FALSE(spec.drop_last);
-  EXPECT_FALSE(spec.shuffle);
-  EXPECT_EQ(spec.channels, 3);
-  EXPECT_EQ(spec.crop, 224);
-  EXPECT_FALSE(spec.is_crop);
-  EXPECT_EQ(spec.crop_position, "random");
-  EXPECT_THAT(spec.mean, ElementsAre(0.485, 0.456, 0.406));
+  EXPECT_EQ(spec.source(), "files");
+  EXPECT_EQ(spec.batch_size(), 256);
+  EXPECT_EQ(spec.workers(), 2);
+  EXPECT_EQ(spec.prefetch(), 2);
+  EXPECT_FALSE(spec.persistent());
+  EXPECT_FALSE(spec.pin_memory());
+  EXPECT_FALSE(spec.drop_last());
+  EXPECT_FALSE(spec.shuffle());
+  EXPECT_EQ(spec.channels(), 3);
+  EXPECT_EQ(spec.crop(), 224);
+  EXPECT_FALSE(spec.is_crop());
+  EXPECT_EQ(spec.crop_position(), "random");
+  EXPECT_THAT(spec.mean(), ElementsAre(0.485, 0.456, 0.406));
 }
 
 TEST_F(LoaderSpecTest, MemoryCropsAndMatchedDiffer) {
@@ -203,10 +202,10 @@ TEST_F(LoaderSpecTest, MemoryCropsAndMatchedDiffer) {
   job_.set_transform("CenterCrop224");
   job_.set_params_profile("matched");
   const LoaderSpec spec = Spec();
-  EXPECT_EQ(spec.source, "corpus");
-  EXPECT_EQ(spec.channels, 9);
-  EXPECT_TRUE(spec.is_crop);
-  EXPECT_EQ(spec.crop_position, "center");
+  EXPECT_EQ(spec.source(), "corpus");
+  EXPECT_EQ(spec.channels(), 9);
+  EXPECT_TRUE(spec.is_crop());
+  EXPECT_EQ(spec.crop_position(), "center");
 }
 
 TEST_F(LoaderSpecTest, SettingsOfASweep) {
@@ -215,9 +214,10 @@ TEST_F(LoaderSpecTest, SettingsOfASweep) {
   (*job_.mutable_settings())["read_ahead"] = "io_uring";
   (*job_.mutable_settings())["min_time"] = "2";
   const LoaderSpec spec = Spec();
-  EXPECT_EQ(spec.prefetch, 4);
-  EXPECT_TRUE(spec.persistent);
-  EXPECT_THAT(spec.settings, ElementsAre(Pair("read_ahead", "io_uring")));
+  EXPECT_EQ(spec.prefetch(), 4);
+  EXPECT_TRUE(spec.persistent());
+  EXPECT_EQ(spec.settings().size(), 1);
+  EXPECT_EQ(spec.settings().at("read_ahead"), "io_uring");
   EXPECT_EQ(EpochPolicyOfJob(job_)->min_time_s, 2);
 }
 
@@ -233,7 +233,7 @@ TEST_F(LoaderSpecTest, ASettingThatCannotBeMeantIsNamed) {
 
 TEST_F(LoaderSpecTest, TrainingRecipesHaveABatchStage) {
   job_.set_transform("Mixup");
-  EXPECT_EQ(Spec().batch_transform, "mixup");
+  EXPECT_EQ(Spec().batch_transform(), "mixup");
 }
 
 }  // namespace

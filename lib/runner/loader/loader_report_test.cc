@@ -43,7 +43,7 @@ std::vector<LoaderTrials> Ablations(double cached, double no_augment,
 
 LoaderSpec SpecOf(const std::string& scope) {
   LoaderSpec spec;
-  spec.scope = scope;
+  spec.set_scope(scope);
   return spec;
 }
 
@@ -393,9 +393,9 @@ TEST(RandomItemTest, IsTheMedianWithoutTheWarmUp) {
   int64_t calls = 0;
   const auto seconds = RandomItemSeconds(
       10, 7, [&](const EpochCommand& command) -> absl::StatusOr<EpochReply> {
-        EXPECT_GE(command.first, 1);
-        EXPECT_LT(command.first, 10);
-        EXPECT_EQ(command.count, 1);
+        EXPECT_GE(command.first(), 1);
+        EXPECT_LT(command.first(), 10);
+        EXPECT_EQ(command.count(), 1);
         EpochReply reply;
         reply.set_first_batch_s(++calls <= 16 ? 100 : calls);
         return reply;

@@ -28,7 +28,7 @@
 #include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/rows.h"
 #include "lib/stats/summary.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {
@@ -126,15 +126,15 @@ absl::StatusOr<Preflight> PreflightOfLoader(const PreflightPolicy& policy,
   const double running = RunningThroughput(epoch);
   preflight.per_item_s = running > 0 ? 1 / running : 0;
   const bool is_slow = preflight.per_item_s >= policy.slow_threshold_s;
-  const int64_t workers = std::max(1, spec.workers);
+  const int64_t workers = std::max(1, spec.workers());
   // Two batches from each worker, of which the first of all is left out.
-  const int64_t more = std::min(items, 2 * workers * spec.batch_size);
-  if (policy.slow_skip && is_slow && more > spec.batch_size &&
+  const int64_t more = std::min(items, 2 * workers * spec.batch_size());
+  if (policy.slow_skip && is_slow && more > spec.batch_size() &&
       preflight.per_item_s < kHopeless * policy.slow_threshold_s) {
     ASSIGN_OR_RETURN(epoch, run(more, policy.max_s));
     const double steady_s =
         epoch.elapsed_s() - epoch.first_batch_s() - epoch.teardown_s();
-    const int64_t steady_items = epoch.items() - spec.batch_size;
+    const int64_t steady_items = epoch.items() - spec.batch_size();
     if (steady_items > 0 && steady_s > 0) {
       preflight.elapsed_s += epoch.elapsed_s();
       preflight.items = epoch.items();
@@ -160,11 +160,11 @@ absl::StatusOr<double> RandomItemSeconds(
   std::vector<double> seconds;
   for (int i = 0; i < 2 * kCounted; ++i) {
     EpochCommand command;
-    command.seed = seed + i;
+    command.set_seed(seed + i);
     // Not the first item, where every loader can begin.
     const uint64_t others = std::max<int64_t>(items - 1, 1);
-    command.first = static_cast<int64_t>(1 + random.Next() % others);
-    command.count = 1;
+    command.set_first(static_cast<int64_t>(1 + random.Next() % others));
+    command.set_count(1);
     ASSIGN_OR_RETURN(const EpochReply epoch, run(command));
     if (i >= kCounted) seconds.push_back(epoch.first_batch_s());
   }
@@ -205,7 +205,7 @@ void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
     return;
   }
   // Without workers the caller does the work alone.
-  const int hands = std::clamp(spec.workers, 1, std::max(processors, 1));
+  const int hands = std::clamp(spec.workers(), 1, std::max(processors, 1));
   loader->set_cpu_idle(
       std::clamp(1 - sum.cpu_s() / (hands * sum.elapsed_s()), 0.0, 1.0));
   if (sum.sync_threads() == 0) return;
@@ -266,8 +266,9 @@ std::optional<double> NetworkShare(const LoaderStats& loader) {
   return waited_s / (waited_s + worked_s);
 }
 
-std::string FieldOf(const std::map<std::string, std::string>& fields,
-                    const std::string& name) {
+std::string FieldOf(
+    const google::protobuf::Map<std::string, std::string>& fields,
+    const std::string& name) {
   const auto found = fields.find(name);
   return found == fields.end() ? "" : found->second;
 }
@@ -279,10 +280,10 @@ std::optional<double> DownloadMbPerS(const std::vector<EpochReply>& epochs) {
 }
 
 int ConnectionsOf(const LoaderSpec& spec) {
-  std::string text = FieldOf(spec.settings, "connections");
-  if (text.empty()) text = FieldOf(spec.store, "connections");
+  std::string text = FieldOf(spec.settings(), "connections");
+  if (text.empty()) text = FieldOf(spec.store(), "connections");
   int connections = 0;
-  return !spec.store.empty() && absl::SimpleAtoi(text, &connections)
+  return !spec.store().empty() && absl::SimpleAtoi(text, &connections)
              ? connections
              : 0;
 }
@@ -291,7 +292,7 @@ void SetStorage(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
                 std::optional<double> one_connection_mb_per_s, Row* row) {
   if (epochs.empty() || !epochs[0].has_storage()) return;
   const StorageCounts counts = SumOfStorage(epochs);
-  SetTransfers(counts, FieldOf(spec.store, "url"), ConnectionsOf(spec), row);
+  SetTransfers(counts, FieldOf(spec.store(), "url"), ConnectionsOf(spec), row);
   Storage* const storage = row->mutable_storage();
   const std::optional<double> share = NetworkShare(row->loader());
   if (share.has_value()) {
@@ -421,7 +422,8 @@ std::string VerdictOf(const LoaderSpec& spec, const Part& part,
                       const LoaderStats& loader) {
   const auto* busiest = &part.stages[0];
   for (const auto& stage : part.stages) {
-    if (absl::string_view(stage.first) == "copy" && spec.scope != kCopyScope) {
+    if (absl::string_view(stage.first) == "copy" &&
+        spec.scope() != kCopyScope) {
       continue;
     }
     if (BusyOf(loader, stage.first) > BusyOf(loader, busiest->first)) {

@@ -53,7 +53,7 @@ EpochReply SomeEpoch() {
 
 LoaderSpec SpecOf(int workers) {
   LoaderSpec spec;
-  spec.workers = workers;
+  spec.set_workers(workers);
   return spec;
 }
 
@@ -176,13 +176,13 @@ class LoaderOfTest {
         policy, spec_, 10000,
         [this](int64_t count, double) -> absl::StatusOr<EpochReply> {
           counts.push_back(count);
-          const int64_t first = std::min<int64_t>(count, spec_.batch_size);
+          const int64_t first = std::min<int64_t>(count, spec_.batch_size());
           EpochReply epoch;
           epoch.set_items(count);
           epoch.set_first_batch_s(start_s_ + first * item_s_ +
                                   (counts.size() == 1 ? first_s_ : 0));
           epoch.set_elapsed_s(epoch.first_batch_s() +
-                              (count - first) * item_s_ / spec_.workers);
+                              (count - first) * item_s_ / spec_.workers());
           return epoch;
         });
     EXPECT_TRUE(preflight.ok()) << preflight.status();
@@ -200,7 +200,7 @@ class LoaderOfTest {
 
 TEST(PreflightOfLoaderTest, WhatHappensOnceDoesNotCount) {
   LoaderSpec spec = SpecOf(8);
-  spec.batch_size = 256;
+  spec.set_batch_size(256);
   // A CUDA context and a graph: 0.5 s.
   LoaderOfTest once(spec, 0.5, 0, 0.001);
   EXPECT_FALSE(once.Look().stops_early);
@@ -215,7 +215,7 @@ TEST(PreflightOfLoaderTest, WhatHappensOnceDoesNotCount) {
 
 TEST(PreflightOfLoaderTest, SlowLoadersStop) {
   LoaderSpec spec = SpecOf(8);
-  spec.batch_size = 256;
+  spec.set_batch_size(256);
   LoaderOfTest slow(spec, 0, 0, 0.06);
   const Preflight preflight = slow.Look();
   EXPECT_TRUE(preflight.stops_early);
@@ -230,7 +230,8 @@ TEST(PreflightOfLoaderTest, SlowLoadersStop) {
 
 LoaderSpec StoreSpec() {
   LoaderSpec spec;
-  spec.store = {{"url", "s3://bucket/a"}, {"connections", "8"}};
+  (*spec.mutable_store())["url"] = "s3://bucket/a";
+  (*spec.mutable_store())["connections"] = "8";
   return spec;
 }
 
@@ -273,9 +274,9 @@ TEST(StorageRowTest, SumsEpochs) {
 
 TEST(StorageRowTest, ASettingIsTheConnections) {
   LoaderSpec spec = StoreSpec();
-  spec.settings["connections"] = "2";
+  (*spec.mutable_settings())["connections"] = "2";
   EXPECT_EQ(ConnectionsOf(spec), 2);
-  spec.store.clear();
+  spec.clear_store();
   EXPECT_EQ(ConnectionsOf(spec), 0);
 }
 

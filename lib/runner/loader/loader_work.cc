@@ -142,19 +142,19 @@ absl::Status LoaderWork::GetInput() {
   ASSIGN_OR_RETURN(input_, inputs_->Get(job_));
   dataset_ = input_.dataset;
   ASSIGN_OR_RETURN(spec_, LoaderSpecOfInput(context_.catalogue, job_, input_));
-  spec_.on_error = options_.on_error;
+  spec_.set_on_error(options_.on_error);
   ASSIGN_OR_RETURN(epochs_, EpochPolicyOfJob(job_));
   return absl::OkStatus();
 }
 
 absl::StatusOr<int64_t> LoaderWork::ExpectedMemory() {
   RETURN_IF_ERROR(GetInput());
-  const int64_t batch_bytes =
-      spec_.batch_size * spec_.channels * spec_.crop * spec_.crop * int64_t{4};
+  const int64_t batch_bytes = spec_.batch_size() * spec_.channels() *
+                              spec_.crop() * spec_.crop() * int64_t{4};
   const int64_t batches =
-      int64_t{1} + std::max(spec_.workers, 1) * spec_.prefetch;
+      int64_t{1} + std::max(spec_.workers(), 1) * spec_.prefetch();
   // Between its epochs a loader has released most of its memory.
-  return kLoaderBytes + (spec_.persistent ? batches : 1) * batch_bytes;
+  return kLoaderBytes + (spec_.persistent() ? batches : 1) * batch_bytes;
 }
 
 absl::StatusOr<std::unique_ptr<MeasuredChild>> LoaderWork::Spawn(
@@ -168,7 +168,7 @@ absl::Status LoaderWork::Prepare() {
   ASSIGN_OR_RETURN(child_, Spawn(spec_, &reply));
   version_ = reply.version();
   engine_items_per_s_ = reply.engine_items_per_s();
-  context_.engines->Note(input_.fd, spec_.workers, engine_items_per_s_);
+  context_.engines->Note(input_.fd, spec_.workers(), engine_items_per_s_);
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s(),
                                             EnergyOf(context_, job_));
   return absl::OkStatus();
@@ -179,15 +179,15 @@ absl::StatusOr<EpochReply> LoaderWork::Epoch(MeasuredChild* child,
                                              double limit_s,
                                              double consumer_s) const {
   EpochCommand command;
-  command.seed = seed;
-  command.count = count;
-  command.limit_s = limit_s;
-  command.consumer_s = consumer_s;
-  const int64_t batches = count / spec_.batch_size + 1;
+  command.set_seed(seed);
+  command.set_count(count);
+  command.set_limit_s(limit_s);
+  command.set_consumer_s(consumer_s);
+  const int64_t batches = count / spec_.batch_size() + 1;
   const double hang_s =
       policy_.warm_up.hang_s + limit_s +
       kHangFactor * (per_item_s_ * count + consumer_s * batches);
-  return child->Epoch(command, spec_.batch_size, absl::Seconds(hang_s));
+  return child->Epoch(command, spec_.batch_size(), absl::Seconds(hang_s));
 }
 
 absl::StatusOr<Preflight> LoaderWork::LookAhead() {
@@ -218,12 +218,12 @@ absl::StatusOr<Equivalence> LoaderWork::CheckEquivalence() {
     ASSIGN_OR_RETURN(items.sha256, HashOfFirst(input_, count));
   }
   items.item = [this](int64_t i, int frame) {
-    return DecodedItem(input_, i, frame, spec_.channels);
+    return DecodedItem(input_, i, frame, spec_.channels());
   };
   if (input_.files != nullptr && input_.files->source != "shards") {
     items.name = [this](int64_t i) { return input_.files->files[i].path; };
   }
-  if (spec_.on_error == "skip") {
+  if (spec_.on_error() == "skip") {
     items.skip = [this](const std::string& reason) {
       context_.warn(absl::StrCat(job_.library(), ", ", job_.transform(),
                                  ": not compared: ", reason));
@@ -240,7 +240,7 @@ absl::StatusOr<EpochReply> LoaderWork::TryOther(const LoaderSpec& spec,
   ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> child,
                    Spawn(spec, &reply));
   // The first epoch of a process is its warm-up.
-  RETURN_IF_ERROR(Epoch(child.get(), std::min(input_.items, spec_.batch_size),
+  RETURN_IF_ERROR(Epoch(child.get(), std::min(input_.items, spec_.batch_size()),
                         SeedOfRun(job_, 0), seconds, 0)
                       .status());
   return Epoch(child.get(), input_.items, SeedOfRun(job_, 0), seconds, 0);
@@ -248,7 +248,7 @@ absl::StatusOr<EpochReply> LoaderWork::TryOther(const LoaderSpec& spec,
 
 absl::Status LoaderWork::CompareWithOneWorker() {
   LoaderSpec spec = spec_;
-  spec.workers = 1;
+  spec.set_workers(1);
   const absl::StatusOr<EpochReply> epoch = TryOther(spec);
   // A subject may have a number of workers of its own.
   if (IsSubject(job_.library()) && absl::IsUnknown(epoch.status())) {
@@ -262,9 +262,9 @@ absl::Status LoaderWork::CompareWithOneWorker() {
 
 absl::Status LoaderWork::CompareWithOneConnection() {
   LoaderSpec spec = spec_;
-  spec.settings["connections"] = "1";
+  (*spec.mutable_settings())["connections"] = "1";
   // A cache would hide the speed of the connection.
-  spec.store["cache_folder"] = "";
+  (*spec.mutable_store())["cache_folder"] = "";
   ASSIGN_OR_RETURN(EpochReply epoch, TryOther(spec));
   one_connection_mb_per_s_ = DownloadMbPerS({std::move(epoch)});
   return absl::OkStatus();
@@ -281,7 +281,7 @@ absl::Status LoaderWork::TryAblations() {
       // This loader cannot leave the part out.
       if (round > 0 && trial.throughputs.empty()) continue;
       LoaderSpec spec = spec_;
-      if (trial.name != kFullEpoch) spec.ablation = trial.name;
+      if (trial.name != kFullEpoch) spec.set_ablation(trial.name);
       const absl::StatusOr<EpochReply> epoch = TryOther(spec, kDiagnoseS);
       if (absl::IsUnknown(epoch.status())) {
         trial.throughputs.clear();
@@ -297,16 +297,16 @@ absl::Status LoaderWork::TryAblations() {
 absl::Status LoaderWork::TryRandomItems() {
   tried_random_items_ = true;
   LoaderSpec spec = spec_;
-  spec.workers = 0;
-  spec.prefetch = 1;
-  spec.persistent = false;
-  spec.batch_size = 1;
+  spec.set_workers(0);
+  spec.set_prefetch(1);
+  spec.set_persistent(false);
+  spec.set_batch_size(1);
   PrepareReply reply;
   ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> child,
                    Spawn(spec, &reply));
   const absl::StatusOr<double> seconds = RandomItemSeconds(
       input_.items, SeedOfRun(job_, 0), [&](const EpochCommand& command) {
-        return child->Epoch(command, spec.batch_size,
+        return child->Epoch(command, spec.batch_size(),
                             absl::Seconds(policy_.warm_up.hang_s));
       });
   if (absl::IsUnknown(seconds.status())) {
@@ -321,7 +321,7 @@ absl::Status LoaderWork::TryRandomItems() {
 
 absl::StatusOr<DeviceLimits> LoaderWork::AskForDeviceLimits() const {
   LoaderSpec spec = spec_;
-  spec.ablation = kDeviceLimits;
+  spec.set_ablation(kDeviceLimits);
   PrepareReply reply;
   ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> child,
                    Spawn(spec, &reply));
@@ -337,14 +337,14 @@ absl::Status LoaderWork::MeasureDevice() {
     return absl::OkStatus();
   }
   const auto& scopes = library->device_limit_scopes();
-  if (std::find(scopes.begin(), scopes.end(), spec_.scope) == scopes.end()) {
+  if (std::find(scopes.begin(), scopes.end(), spec_.scope()) == scopes.end()) {
     return absl::OkStatus();
   }
   asked_for_limits_ = true;
   std::string key = absl::StrCat(job_.library(), " ", input_.fd);
   for (const char* name : {"nvjpeg", "nvjpeg_threads"}) {
-    const auto setting = spec_.settings.find(name);
-    if (setting == spec_.settings.end()) continue;
+    const auto setting = spec_.settings().find(name);
+    if (setting == spec_.settings().end()) continue;
     absl::StrAppend(&key, " ", name, "=", setting->second);
   }
   ASSIGN_OR_RETURN(device_limits_,
@@ -355,14 +355,14 @@ absl::Status LoaderWork::MeasureDevice() {
 }
 
 absl::Status LoaderWork::WarmUp() {
-  const int64_t count = std::min(input_.items, spec_.batch_size);
+  const int64_t count = std::min(input_.items, spec_.batch_size());
   ASSIGN_OR_RETURN(const EpochReply epoch,
                    Epoch(child_.get(), count, SeedOfRun(job_, 0), 0, 0));
   per_item_s_ = epoch.elapsed_s() /
                 static_cast<double>(std::max<int64_t>(epoch.items(), 1));
   if (IsNullJob(job_)) return absl::OkStatus();
   RETURN_IF_ERROR(MeasureDevice());
-  if (options_.worker_efficiency && spec_.workers > 1 &&
+  if (options_.worker_efficiency && spec_.workers() > 1 &&
       !one_worker_.has_value()) {
     RETURN_IF_ERROR(CompareWithOneWorker());
   }
@@ -423,22 +423,23 @@ absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
 
 double LoaderWork::HalfOfEpoch() const {
   // The warm-up was one batch by one worker.
-  const int hands = std::clamp(spec_.workers, 1, UsableProcessors());
+  const int hands = std::clamp(spec_.workers(), 1, UsableProcessors());
   return per_item_s_ * static_cast<double>(input_.items) / hands / 2;
 }
 
 std::optional<WindowShape> LoaderWork::OwnWindowShape() const {
-  if (!spec_.is_crop) return std::nullopt;
+  if (!spec_.is_crop()) return std::nullopt;
   const absl::StatusOr<PrepareCommand> command =
       PrepareCommandOfJob(context_.catalogue, job_);
-  return command.ok() ? WindowShapeOf(command->params) : std::nullopt;
+  if (!command.ok()) return std::nullopt;
+  return WindowShapeOf({command->params().begin(), command->params().end()});
 }
 
 std::optional<Limit> LoaderWork::LimitOfLoader(double reached) const {
   const std::optional<WindowShape> resized = OwnWindowShape();
   // Decoding at a fraction of the size is different work.
-  const auto scaled = spec_.settings.find("scaled_decode");
-  if (resized.has_value() && scaled != spec_.settings.end() &&
+  const auto scaled = spec_.settings().find("scaled_decode");
+  if (resized.has_value() && scaled != spec_.settings().end() &&
       scaled->second == "true") {
     return std::nullopt;
   }
@@ -455,12 +456,12 @@ std::optional<Limit> LoaderWork::LimitOfLoader(double reached) const {
   DeviceLimitInput input;
   input.device = *device_limits_;
   // With engines a loader may have no workers.
-  if (spec_.workers == 0 && input.device.engine_items_per_s() > 0) {
+  if (spec_.workers() == 0 && input.device.engine_items_per_s() > 0) {
     input.cpu_items_per_s = 0;
   } else if (decode.has_value()) {
     input.cpu_items_per_s = decode->throughput();
   }
-  const bool copies_samples = spec_.scope == kCopyScope;
+  const bool copies_samples = spec_.scope() == kCopyScope;
   // The number of pixels in its windows is random.
   if (!resized.has_value() || copies_samples) {
     input.item_bytes =
@@ -485,7 +486,7 @@ double LoaderWork::EngineItemsPerSecond() const {
   if (engine_items_per_s_ > 0 || EngineDecode() != "unreported") {
     return engine_items_per_s_;
   }
-  return context_.engines->Get(input_.fd, spec_.workers);
+  return context_.engines->Get(input_.fd, spec_.workers());
 }
 
 void LoaderWork::AddLimit(Row* row) const {
@@ -504,7 +505,7 @@ void LoaderWork::AddComparisons(const std::vector<EpochReply>& epochs,
   LoaderStats* const loader = row->mutable_loader();
   if (one_worker_.has_value() && options_.consumer_s == 0) {
     loader->set_worker_efficiency(RunningThroughput(epochs[0]) /
-                                  (spec_.workers * *one_worker_));
+                                  (spec_.workers() * *one_worker_));
   }
   if (!options_.diagnose || IsNullJob(job_)) return;
   *loader->mutable_diagnosis() = Diagnose(spec_, trials_, *loader);

@@ -52,14 +52,14 @@ absl::StatusOr<Equivalence> CheckDecoder(const RunContext& context,
   decode->set_clip_length(static_cast<int>((*input.files)[0].frames.size()));
   ASSIGN_OR_RETURN(const PrepareCommand command,
                    PrepareCommandOfJob(context.catalogue, job));
-  decode->set_threads(command.decode->threads);
+  decode->set_threads(command.decode().threads());
   if (IsTestLibrary(job.library())) return Equivalence();
   OutputCommand outputs;
-  outputs.seed = static_cast<uint64_t>(job.seed());
+  outputs.set_seed(static_cast<uint64_t>(job.seed()));
   const int64_t count =
       std::min<int64_t>(context.catalogue.policy().measuring().compared_items(),
                         input.original->size());
-  for (int64_t i = 0; i < count; ++i) outputs.indexes.push_back(i);
+  for (int64_t i = 0; i < count; ++i) outputs.add_indexes(i);
   ASSIGN_OR_RETURN(const std::vector<ChildOutput> clips,
                    child->Outputs(outputs, limit));
   return CompareClips(clips, *input.original, *input.files, kMinPsnrDb, decode);
@@ -113,10 +113,10 @@ class ClipComparison {
   void Add(const ChildOutput& output, const Corpus& reference, int64_t item,
            const ClipFile& file) {
     const int frames = FramesOfOutput(output);
-    if (output.info.layout != "THWC" || output.info.dtype != "uint8" ||
+    if (output.info.layout() != "THWC" || output.info.dtype() != "uint8" ||
         frames != static_cast<int>(file.frames.size())) {
       return Fail(absl::StrCat("clip ", item, " has ", frames, " frames of ",
-                               output.info.dtype, " ", output.info.layout));
+                               output.info.dtype(), " ", output.info.layout()));
     }
     for (int i = 0; i < frames; ++i) {
       const OutputView got = FrameOfOutput(output, i);

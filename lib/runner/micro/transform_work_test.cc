@@ -207,9 +207,9 @@ class DecodeCheckTest : public ::testing::Test {
                     std::vector<int64_t> shape = {2, kHeight, kWidth, 3}) {
     ChildOutput output;
     output.bytes = bytes;
-    output.info.dtype = "uint8";
-    output.info.layout = "THWC";
-    output.info.shape = std::move(shape);
+    output.info.set_dtype("uint8");
+    output.info.set_layout("THWC");
+    *output.info.mutable_shape() = {shape.begin(), shape.end()};
     decode_.Clear();
     return CompareClips({output}, reference_, files_, 40, &decode_);
   }

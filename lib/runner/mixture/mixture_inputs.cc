@@ -188,29 +188,18 @@ absl::StatusOr<MixtureSettingsOfJob> ParseMixtureSettings(const Job& job) {
   MixtureSettingsOfJob settings;
   MixtureSpec& spec = settings.spec;
   spec.batch_size = job.batch_size();
-  const std::pair<const char*, int*> numbers[] = {
-      {"read_interleave", &spec.read_interleave},
-      {"decode_parallelism", &spec.decode_parallelism},
-      {"pipeline_interleave", &spec.pipeline_interleave},
-      {"mix_block_length", &spec.mix_block_length},
-      {"shuffle_buffer", &spec.shuffle_buffer},
-      {"queue_depth", &spec.queue_depth},
-      {"samples_per_episode", &spec.samples_per_episode},
-      {"pair_offset", &spec.pair_offset},
-      {"prime_each_dataset_samples", &spec.prime_each_dataset_samples},
-      {"frame_size", &spec.frame_height},
-  };
-  for (const auto& [name, value] : numbers) {
-    int64_t number = 0;
-    RETURN_IF_ERROR(ReadNumber(job, name, 0, &number));
-    *value = static_cast<int>(number);
+  int64_t number = 0;
+  for (const MixtureNumber& named : MixtureNumbers()) {
+    // Jobs name it only where it is not 1.
+    if (named.field == &MixtureSpec::action_chunk &&
+        job.settings().count(named.name) == 0) {
+      continue;
+    }
+    RETURN_IF_ERROR(ReadNumber(job, named.name, 0, &number));
+    spec.*named.field = static_cast<int>(number);
   }
-  spec.frame_width = spec.frame_height;
-  if (job.settings().count("action_chunk") > 0) {
-    int64_t number = 0;
-    RETURN_IF_ERROR(ReadNumber(job, "action_chunk", 1, &number));
-    spec.action_chunk = static_cast<int>(number);
-  }
+  RETURN_IF_ERROR(ReadNumber(job, "frame_size", 0, &number));
+  spec.frame_height = spec.frame_width = static_cast<int>(number);
   RETURN_IF_ERROR(ReadNumber(job, "steps", 1, &settings.steps));
   RETURN_IF_ERROR(ReadNumber(job, "warmup", 0, &settings.warmup));
   const auto metadata = job.settings().find("metadata");

@@ -12,7 +12,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 

@@ -11,7 +11,7 @@
 #include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
 #include "lib/runner/mixture/mixture_inputs.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 

@@ -112,7 +112,7 @@ absl::Status MixtureWork::Prepare() {
   RETURN_IF_ERROR(GetInput());
   ASSIGN_OR_RETURN(PrepareCommand command,
                    PrepareCommandOfJob(context_.catalogue, job_));
-  command.mixture = settings_.spec;
+  *command.mutable_mixture() = CommandOf(settings_.spec);
   LibraryServer* server = nullptr;
   {
     const TimeAccount::Entry entry(context_.account, Spending::kImport);
@@ -132,22 +132,22 @@ absl::Status MixtureWork::Prepare() {
 
 absl::StatusOr<EpochReply> MixtureWork::RunEpoch(uint64_t seed) {
   EpochCommand command;
-  command.seed = seed;
-  command.count = settings_.samples();
+  command.set_seed(seed);
+  command.set_count(settings_.samples());
   const double hang_s =
       context_.limits.hang_s > 0
           ? context_.limits.hang_s
           : policy_.warm_up.hang_s +
-                kSlowestSampleS * static_cast<double>(command.count);
+                kSlowestSampleS * static_cast<double>(command.count());
   const TimeAccount::Entry entry(context_.account, Spending::kTimed);
   ASSIGN_OR_RETURN(
       EpochReply reply,
       child_->Epoch(command, settings_.spec.batch_size, absl::Seconds(hang_s),
                     static_cast<int64_t>(input_->sources.size())));
-  if (reply.items() != command.count) {
+  if (reply.items() != command.count()) {
     return absl::UnknownError(absl::StrCat("delivered ", reply.items(),
                                            " samples when asked for ",
-                                           command.count));
+                                           command.count()));
   }
   RETURN_IF_ERROR(CheckCounts(reply, input_->sources.size()));
   return reply;
@@ -303,9 +303,9 @@ class MixtureAudit {
   // Ranks of a mixture are streams with seeds of their own.
   EpochCommand Command(int rank) const {
     EpochCommand command;
-    command.seed = SeedOfRun(job_, rank);
-    command.count = settings_.samples();
-    command.ids = true;
+    command.set_seed(SeedOfRun(job_, rank));
+    command.set_count(settings_.samples());
+    command.set_ids(true);
     return command;
   }
 
@@ -321,7 +321,7 @@ class MixtureAudit {
   absl::StatusOr<EpochReply> Take(const EpochCommand& command) {
     ASSIGN_OR_RETURN(PrepareCommand prepare,
                      PrepareCommandOfJob(context_.catalogue, job_));
-    prepare.mixture = settings_.spec;
+    *prepare.mutable_mixture() = CommandOf(settings_.spec);
     ASSIGN_OR_RETURN(LibraryServer* const server, context_.servers->Get(job_));
     ASSIGN_OR_RETURN(
         const std::unique_ptr<MeasuredChild> child,
@@ -334,7 +334,7 @@ class MixtureAudit {
         EpochReply reply,
         child->Epoch(command, settings_.spec.batch_size,
                      absl::Seconds(policy_.warm_up.hang_s +
-                                   kSlowestSampleS * command.count),
+                                   kSlowestSampleS * command.count()),
                      static_cast<int64_t>(input_.sources.size())));
     RETURN_IF_ERROR(CheckCounts(reply, input_.sources.size()));
     return reply;
@@ -342,7 +342,7 @@ class MixtureAudit {
 
   absl::Status Interrupt(const std::vector<BatchCounts>& whole, Audit* audit) {
     EpochCommand command = Command(0);
-    command.batches = std::max<int64_t>(1, whole.size() / 2);
+    command.set_batches(std::max<int64_t>(1, whole.size() / 2));
     ASSIGN_OR_RETURN(const EpochReply before, Take(command));
     AuditResume* const resume = audit->mutable_resume();
     if (!before.has_state()) {
@@ -352,9 +352,9 @@ class MixtureAudit {
       resumed->set_reason(resume->reason());
       return absl::OkStatus();
     }
-    command.batches = 0;
-    command.state = before.state();
-    command.count -= before.items();
+    command.clear_batches();
+    command.set_state(before.state());
+    command.set_count(command.count() - before.items());
     ASSIGN_OR_RETURN(const EpochReply after, Take(command));
     std::vector<BatchCounts> both = {before.counts().begin(),
                                      before.counts().end()};

@@ -19,7 +19,7 @@
 #include "lib/records/json.h"
 #include "lib/runner/core/measured_process.h"
 #include "lib/stats/quantiles.h"
-#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {

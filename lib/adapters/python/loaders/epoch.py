@@ -25,7 +25,7 @@ import time
 import item_ids
 import numpy as np
 
-# kMaxNamedErrors of lib/worker/loader_message.h.
+# kMaxNamedErrors of lib/worker/message.h.
 _NAMED_ERRORS = 1000
 STAGES = ("read", "decode", "augment", "collate", "copy")
 # After the stages: between two batches of a worker.

@@ -17,7 +17,7 @@ import time
 
 METADATA = ("none", "dataset_only", "full")
 ON_ERROR = ("skip", "fail")
-# kMaxNamedErrors of lib/worker/loader_message.h.
+# kMaxNamedErrors of lib/worker/message.h.
 _NAMED_ERRORS = 1000
 _AT_LEAST = {
     "batch_size": 1,
@@ -71,8 +71,8 @@ class EpisodeSet:
     name: str
     weight: float
     shards: list
-    # Names of features; empty where its records have none. As MixtureSource in
-    # lib/worker/loader_message.h.
+    # Names of features; empty where its records have none. As MixtureSourceLine in
+    # lib/records/worker.proto.
     image: str = "frames"
     action: tuple = ("action",)
     state: tuple = ("state",)

@@ -28,16 +28,16 @@ absl::Status List(const std::string& configs, const std::string& library,
           continue;
         }
         PrepareCommand command;
-        command.library = library;
-        command.transform = transform.name();
-        command.native_op = entry.native_op();
-        command.params.assign(entry.params().begin(), entry.params().end());
-        command.wrap = entry.wrap();
-        command.scenario = scenario;
-        command.device = "cpu";
-        command.torch_intra_op = 1;
-        command.torch_inter_op = 1;
-        std::cout << PrepareLine(command);
+        command.set_library(library);
+        command.set_transform(transform.name());
+        command.set_native_op(entry.native_op());
+        *command.mutable_params() = entry.params();
+        command.set_wrap(entry.wrap());
+        command.set_scenario(scenario);
+        command.set_device("cpu");
+        command.set_torch_intra_op(1);
+        command.set_torch_inter_op(1);
+        std::cout << CommandLine(command);
       }
     }
   }

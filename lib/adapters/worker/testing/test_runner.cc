@@ -46,25 +46,25 @@ absl::StatusOr<std::string> TestChild::Prepare(
     const std::string& library, const std::string& transform,
     const std::vector<std::string>& params) {
   PrepareCommand command;
-  command.library = library;
-  command.transform = transform;
-  command.native_op = transform;
-  command.params = params;
-  return Ask(PrepareLine(command));
+  command.set_library(library);
+  command.set_transform(transform);
+  command.set_native_op(transform);
+  *command.mutable_params() = {params.begin(), params.end()};
+  return Ask(CommandLine(command));
 }
 
 absl::StatusOr<std::string> TestChild::Time(int64_t count, int64_t chunk) {
   TimeCommand command;
-  command.count = count;
-  command.chunk = chunk;
-  return Ask(TimeLine(command));
+  command.set_count(count);
+  command.set_chunk(chunk);
+  return Ask(CommandLine(command));
 }
 
 absl::StatusOr<std::string> TestChild::Outputs(
     const std::vector<int64_t>& indexes) {
   OutputCommand command;
-  command.indexes = indexes;
-  return Ask(OutputLine(command));
+  *command.mutable_indexes() = {indexes.begin(), indexes.end()};
+  return Ask(CommandLine(command));
 }
 
 void TestChild::HangUp() {
@@ -98,7 +98,7 @@ TestRunner::TestRunner(std::unique_ptr<Adapter> adapter) {
   reader_ = std::make_unique<LineReader>(control_);
   const absl::StatusOr<std::string> line = reader_->Next();
   EXPECT_TRUE(line.ok()) << line.status();
-  absl::StatusOr<Hello> hello = ParseHello(line.value_or(""));
+  absl::StatusOr<Hello> hello = ParseReply<Hello>(line.value_or(""));
   EXPECT_TRUE(hello.ok()) << hello.status();
   if (hello.ok()) hello_ = *std::move(hello);
 }
@@ -116,24 +116,24 @@ std::unique_ptr<TestChild> TestRunner::Spawn(const std::string& library,
   EXPECT_EQ(pipe2(commands, O_CLOEXEC), 0);
   EXPECT_EQ(pipe2(replies, O_CLOEXEC), 0);
   EXPECT_EQ(pipe2(errors, O_CLOEXEC), 0);
-  ControlRequest request;
-  request.library = library;
-  EXPECT_TRUE(SendWithFds(control_, ControlRequestLine(request),
+  SpawnCommand request;
+  request.set_library(library);
+  EXPECT_TRUE(SendWithFds(control_, CommandLine(request),
                           {commands[0], replies[1], errors[1], corpus.fd()}));
   for (int fd : {commands[0], replies[1], errors[1]}) close(fd);
   const absl::StatusOr<std::string> line = reader_->Next();
-  const absl::StatusOr<ChildInfo> child = ParseChildInfo(line.value_or(""));
+  const absl::StatusOr<ChildInfo> child =
+      ParseReply<ChildInfo>(line.value_or(""));
   EXPECT_TRUE(child.ok()) << child.status();
-  return std::make_unique<TestChild>(child.ok() ? child->pid : -1, commands[1],
-                                     replies[0], errors[0]);
+  return std::make_unique<TestChild>(child.ok() ? child->pid() : -1,
+                                     commands[1], replies[0], errors[0]);
 }
 
 absl::StatusOr<ChildInfo> TestRunner::Reap(pid_t pid) {
-  ControlRequest request;
-  request.op = ControlRequest::Op::kReap;
-  request.pid = pid;
-  ASSIGN_OR_RETURN(const std::string reply, Ask(ControlRequestLine(request)));
-  return ParseChildInfo(reply);
+  ReapCommand request;
+  request.set_pid(pid);
+  ASSIGN_OR_RETURN(const std::string reply, Ask(CommandLine(request)));
+  return ParseReply<ChildInfo>(reply);
 }
 
 int TestRunner::Stop() {
