@@ -81,6 +81,9 @@ const std::vector<TrainSetting>& TrainSettingTable() {
       {"prefetch", "prefetch", Type::kWhole, "0", 1, kMost,
        "N: with --scope=e2e, batches that the loader may have ready; 0: as "
        "many as it usually has"},
+      {"fused_decode", "fused_decode", Type::kChoice, "", 0, 0,
+       "N: with --loader=dali or dali_gpu, whether the decoder crops, by "
+       "default if no image is smaller than the crop {0|1}"},
   };
   return table;
 }

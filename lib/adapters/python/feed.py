@@ -45,6 +45,8 @@ class Options:
     workers: int
     seed: int = 0
     gpu_memory: str = ""
+    # For dali: whether the decoder crops, "0" or "1"; empty: if it can.
+    fused_decode: str = ""
     # Steps after the crop, as configs/transforms/ has them. Empty: a flip.
     recipe: list = dataclasses.field(default_factory=list)
 

@@ -209,6 +209,9 @@ class FedBatches : public BatchSource {
           absl::StrCat("seed=", options_.seed)}) {
       command.push_back(word);
     }
+    if (!options_.fused_decode.empty()) {
+      command.push_back(absl::StrCat("fused_decode=", options_.fused_decode));
+    }
     for (const std::string& step : options_.recipe) {
       command.push_back(absl::StrCat("recipe.", step));
     }

@@ -33,6 +33,8 @@ struct FeederOptions {
   // Steps after the crop, as configs/transforms/ has them for the library.
   // Empty: a flip.
   std::vector<std::string> recipe;
+  // Whether DALI's decoder crops: `0`, `1`, or empty for where it can.
+  std::string fused_decode;
   // Number of batches that may be made ahead.
   int slots = 4;
   // Whether the training runs on the current GPU: slots are pinned, so that the

@@ -269,6 +269,7 @@ std::unique_ptr<BatchSource> TrainData::FromFeeder(
   options.to_gpu = spec_.device == "cuda";
   options.on_gpu = spec_.loader == "dali_gpu";
   options.recipe = spec_.recipe;
+  options.fused_decode = spec_.fused_decode;
   if (spec_.prefetch > 0) options.slots = spec_.prefetch + 1;
   return MakeFedBatches(files, options);
 }

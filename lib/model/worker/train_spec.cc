@@ -78,6 +78,7 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"feeder_script", Text(&s->feeder_script)},
       {"workers", Int(&s->workers)},
       {"prefetch", Int(&s->prefetch)},
+      {"fused_decode", Text(&s->fused_decode)},
       {"cold", Bool(&s->cold)},
       {"sample_ratio", Double(&s->sample_ratio)},
       {"epochs", Int(&s->epochs)},

@@ -48,6 +48,8 @@ struct TrainSpec {
   std::vector<std::string> recipe;
   // Batches that the loader may have ready; 0: as many as it usually has.
   int prefetch = 0;
+  // For DALI; see lib/model/worker/fed_batches.h.
+  std::string fused_decode;
   // Drops the files from the page cache before training; otherwise they are
   // read once.
   bool cold = false;

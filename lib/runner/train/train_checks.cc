@@ -99,7 +99,7 @@ absl::Status TrainChecks::FindRecipe(const Catalogue& catalogue,
                                      const TrainSettings& settings) {
   if (settings.augment != kThreeAugment) return absl::OkStatus();
   const std::string library =
-      settings.loader == kGpuDali ? "dali" : settings.loader;
+      settings.loader == kGpuDali ? kDali : settings.loader;
   const Scenario* const scenario = catalogue.FindScenario("image-rgb");
   if (scenario == nullptr) {
     return absl::NotFoundError("--augment: the matrix has no image-rgb");

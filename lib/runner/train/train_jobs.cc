@@ -123,7 +123,7 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
       job.device() != "cuda") {
     return absl::InvalidArgumentError(absl::StrCat(
         "--loader=", s.loader, " decodes on a GPU; add --device=cuda, or use ",
-        s.loader == kGpuDali ? "dali" : kNativeLoader));
+        s.loader == kGpuDali ? kDali : kNativeLoader));
   }
   if (s.loader == kGpuDali && s.world_size > 1) {
     return absl::InvalidArgumentError(
@@ -149,6 +149,11 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(
         is_e2e ? "--prefetch: a mixture has --mixture=queue_depth=N instead"
                : "--prefetch: only --scope=e2e has a loader");
+  }
+  if (job.settings().count("fused_decode") > 0 && s.loader != kDali &&
+      s.loader != kGpuDali) {
+    return absl::InvalidArgumentError(
+        "--fused_decode: only --loader=dali and dali_gpu decode both ways");
   }
   RETURN_IF_ERROR(CheckMixture(job, s));
   if (is_e2e &&

@@ -23,6 +23,7 @@ inline constexpr char kTrainLibrary[] = "feedrate";
 // own process. The second one also decodes on the GPU.
 inline constexpr char kNativeLoader[] = "native";
 inline constexpr char kGpuLoader[] = "cuda";
+inline constexpr char kDali[] = "dali";
 inline constexpr char kGpuDali[] = "dali_gpu";
 // The loader of mixtures, which also runs in the process that trains.
 inline constexpr char kMixtureLoader[] = "mixture";

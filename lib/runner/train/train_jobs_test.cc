@@ -193,6 +193,9 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   request.settings["prefetch"] = "4";
   EXPECT_THAT(Mistake(request), HasSubstr("--prefetch: only --scope=e2e"));
   request = Request();
+  request.settings["fused_decode"] = "1";
+  EXPECT_THAT(Mistake(request), HasSubstr("only --loader=dali and dali_gpu"));
+  request = Request();
   request.settings["augment"] = "three_augment";
   EXPECT_THAT(Mistake(request), HasSubstr("--augment: only images"));
   request = Request();

@@ -1,11 +1,13 @@
 """DALI's pipeline, as used in training: one process, with as many threads as
-the loader has workers. `dali` is on the CPU; `dali_gpu` decodes on both."""
+the loader has workers. `dali` is on the CPU; `dali_gpu` decodes on both. The
+decoder crops, unless an image is smaller than the crop: it cannot pad."""
 
 import types as python_types
 
 import feed
 import numpy as np
 from library_support import steps
+from loaders import dali as loader
 from loaders.recipes import dali as recipes
 from nvidia.dali import fn, pipeline_def, types
 
@@ -21,8 +23,15 @@ def batches(paths, options):
         )
 
 
+def _fuses(paths, options):
+    if options.fused_decode:
+        return options.fused_decode == "1"
+    return all(loader.reaches(path, options.image_size) for path in paths)
+
+
 def _build(paths, options):
     side = options.image_size
+    fused = _fuses(paths, options)
     recipe = None
     if options.recipe:
         recipe = recipes.Recipe(
@@ -50,22 +59,28 @@ def _build(paths, options):
             # The whole order is drawn, as other loaders do it.
             initial_fill=len(paths),
         )
-        images = fn.decoders.image(
-            encoded,
-            device="mixed" if options.gpu_memory else "cpu",
-            output_type=types.RGB,
-            adjust_orientation=False,
-        )
+        decoding = {
+            "device": "mixed" if options.gpu_memory else "cpu",
+            "output_type": types.RGB,
+            "adjust_orientation": False,
+        }
         crop = {
             "crop": (side, side),
             "crop_pos_x": fn.random.uniform(range=(0, 1)),
             "crop_pos_y": fn.random.uniform(range=(0, 1)),
-            "out_of_bounds_policy": "pad",
         }
+        if fused:
+            images = fn.decoders.image_crop(encoded, **decoding, **crop)
+            crop = {}
+        else:
+            images = fn.decoders.image(encoded, **decoding)
+            crop["out_of_bounds_policy"] = "pad"
         if recipe is None:
             crop["mirror"] = fn.random.coin_flip(probability=0.5)
         else:
-            images = recipe.transformed(fn.crop(images, **crop))
+            if not fused:
+                images = fn.crop(images, **crop)
+            images = recipe.transformed(images)
             crop = {}
         images = fn.crop_mirror_normalize(
             images,

@@ -23,7 +23,7 @@ MEAN = np.array([0.485, 0.456, 0.406])
 STD = np.array([0.229, 0.224, 0.225])
 
 
-def write_image(path, gray):
+def write_image(path, gray, width=24, height=20):
     """A PNG of one gray, by hand: not every environment has an encoder."""
 
     def chunk(kind, data):
@@ -34,8 +34,8 @@ def write_image(path, gray):
             + struct.pack(">I", zlib.crc32(whole))
         )
 
-    rows = (b"\0" + bytes([gray]) * 3 * 24) * 20
-    header = struct.pack(">IIBBBBB", 24, 20, 8, 2, 0, 0, 0)
+    rows = (b"\0" + bytes([gray]) * 3 * width) * height
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     path.write_bytes(
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", header)
@@ -165,6 +165,24 @@ class FeedTest(unittest.TestCase):
             np.testing.assert_allclose(
                 gray, [(255 - 40 * number) / 255] * 3, atol=0.005
             )
+
+    @unittest.skipIf(LOADER != "dali", "only DALI decodes both ways")
+    def test_the_decoder_crops_if_it_can(self):
+        large = self.images(3)
+        # Lower than the crop.
+        small = self.folder / "small.png"
+        write_image(small, 0, height=SIDE - 1)
+        for fused, answer in (("", "slot 0"), ("0", "slot 0"), ("1", "error ")):
+            words = {"fused_decode": fused} if fused else {}
+            for paths, expected in (
+                (large, "slot 0"),
+                ([*large[:2], small], answer),
+            ):
+                with self.subTest(fused=fused, paths=paths):
+                    feeder = Feeder(paths, **words)
+                    line = feeder.lines.readline()
+                    feeder.close()
+                    self.assertTrue(line.startswith(expected), line)
 
     def test_a_full_memory_waits(self):
         feeder = self.feeder(self.images(6))

@@ -104,7 +104,7 @@ class Loader:
         if _FUSED in spec.settings:
             return spec.settings[_FUSED] == "true"
         paths = map(self._source.path, range(len(self._source)))
-        return all(_reaches(path, spec.crop) for path in paths)
+        return all(reaches(path, spec.crop) for path in paths)
 
     def _batches(self):
         # Exactly as many runs as the epoch has batches: what run() would work
@@ -271,7 +271,8 @@ def _in_batches(arrays, batch_size):
     ]
 
 
-def _reaches(path, crop):
+def reaches(path, crop):
+    """Whether an image is large enough for the decoder to crop."""
     try:
         size = size_of_file(path)
     except OSError:  # The epoch will name it.
