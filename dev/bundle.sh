@@ -109,6 +109,7 @@ add_scripts() {
   done
   install -m 755 dev/ci_workflow.py "$1/libexec/ci_workflow.py"
   install -m 755 tools/mixture/study.py "$1/libexec/study.py"
+  install -m 755 tools/pipeline/bench_folder.py "$1/libexec/bench_folder.py"
 }
 
 # Everything else that belongs into the bundle $1.

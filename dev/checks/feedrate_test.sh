@@ -10,6 +10,7 @@ source "$REPO_ROOT/tools/testing/checks.sh"
 cd "$REPO_ROOT"
 
 dev/bazel.sh build --noshow_progress //tools/plan //tools/micro //tools/mixture \
+  //tools/aggregate //tools/pipeline //tools/report \
   //lib/adapters/native:worker_native
 
 expect_eq list "$(./feedrate list)" \
@@ -57,6 +58,21 @@ grep -q '^worker native  *ok  *native 1' <<<"$table" ||
   fail "doctor does not find what was built: $table"
 for check in programs 'worker cuda' python torch gpu perf memory quiet; do
   grep -q "^$check  " <<<"$table" || fail "doctor does not look at $check"
+done
+
+# Files of one's own: the table, what limits it, what it feeds, the page.
+./feedrate bench testdata/media --output="$work/bench" --libraries=native \
+  --runs=3 >"$work/answer" 2>"$work/err" || fail "bench: $(cat "$work/err")"
+for words in '^[0-9]* images, ' '^  native  *[0-9,]*   [0-9,]* to ' \
+  'native is the only loader that ran here' 'of its limit, jpeg decode' \
+  '^  ResNet-50, A100 80 GB  *2,470  *[0-9]*%'; do
+  grep -q "$words" "$work/answer" || fail "bench: $(cat "$work/answer")"
+done
+[[ -s "$work/bench/report.html" ]] || fail "bench makes no page"
+for mistake in "$work/none: no such folder" \
+  "$work/bench: no images, videos or episodes"; do
+  err="$(./feedrate bench "${mistake%%: *}" 2>&1)" && fail "bench: $mistake"
+  [[ "$err" == *"$mistake"* ]] || fail "bench: $err"
 done
 
 # A study, from the checkout and from a folder like a bundle.
