@@ -71,8 +71,8 @@ class EpisodeSet:
     name: str
     weight: float
     shards: list
-    # Names of features; empty where its records have none. As MixtureSourceLine in
-    # lib/records/worker.proto.
+    # Names of features; empty where its records have none. As in
+    # MixtureSourceLine of lib/records/worker.proto.
     image: str = "frames"
     action: tuple = ("action",)
     state: tuple = ("state",)
