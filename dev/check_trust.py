@@ -82,6 +82,7 @@ LINES = [
         [
             "lib/analysis/rows/fields.cc",
             "lib/analysis/rows/text_scan.cc",
+            "lib/analysis/rows/value.cc",
             "lib/gate/baselines.cc",
             # Writes SARIF.
             "lib/gate/verdict/ci_formats.cc",
@@ -90,7 +91,6 @@ LINES = [
             "lib/loader/mixture/lerobot.cc",
             "lib/loader/mixture/mixture_folder.cc",
             "lib/records/",
-            "lib/runner/eval/eval_run.cc",
             "lib/runner/train/train_processes.cc",
             "lib/worker/message.cc",
         ],

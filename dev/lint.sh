@@ -1,6 +1,6 @@
 #!/bin/bash
-# Lint: shellcheck, ruff, #pragma once, names, what pages name, trust rules and BUILD
-# conventions over everything, clang-tidy over the C++ files that differ from the main branch.
+# Lint: shellcheck, ruff, #pragma once, names, what pages name, trust rules, lengths of
+# files and BUILD conventions over everything, clang-tidy over the C++ files that differ from the main branch.
 #
 #   dev/lint.sh                all of it
 #   dev/lint.sh --fast         without clang-tidy, which takes seconds per file
@@ -78,6 +78,17 @@ check_promises() {
   return "$status"
 }
 
+# A longer file has more than one subject, or says something twice.
+check_lengths() {
+  local line status=0
+  while IFS= read -r line; do
+    echo "${line##* }: has more than 600 lines; split it by subject" >&2
+    status=1
+  done < <(repo_files '*.cc' '*.h' '*.cu' '*.cuh' '*.py' '*.sh' | xargs wc -l |
+    awk '$1 > 600 && $2 != "total" {print $2}')
+  return "$status"
+}
+
 status=0
 if [[ $# -eq 0 || "${1:-}" == --fast ]]; then
   env="$(dev/python_env.sh dev/locks/requirements.lock)"
@@ -92,6 +103,7 @@ if [[ $# -eq 0 || "${1:-}" == --fast ]]; then
   check_policy_fields || status=1
   check_promises || status=1
   check_pragma_once || status=1
+  check_lengths || status=1
 fi
 if [[ "${1:-}" != --fast ]]; then
   mapfile -t sources < <(if [[ $# -gt 0 ]]; then

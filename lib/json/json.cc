@@ -20,7 +20,8 @@ std::string Shown(const std::string& key) {
 
 std::optional<Json> ParseJson(std::string_view text, std::string* why) {
   why->clear();
-  std::vector<std::set<std::string>> keys;  // Of the objects that are open.
+  // The keys so far of each object that has begun and not ended.
+  std::vector<std::set<std::string>> keys;
   const auto look = [&](int depth, Json::parse_event_t event, Json& value) {
     const bool opens = event == Json::parse_event_t::object_start ||
                        event == Json::parse_event_t::array_start;
@@ -64,6 +65,12 @@ std::optional<int64_t> CountOf(const Json& json, std::string_view key) {
   if (value == nullptr || !value->is_number_integer()) return std::nullopt;
   const auto count = value->get<int64_t>();
   return count >= 0 ? std::optional<int64_t>(count) : std::nullopt;
+}
+
+std::string PrintJson(const OrderedJson& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/false,
+                   OrderedJson::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace feedrate

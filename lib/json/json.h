@@ -12,6 +12,8 @@
 namespace feedrate {
 
 using Json = nlohmann::json;
+// Keeps its keys in the order in which they were added.
+using OrderedJson = nlohmann::ordered_json;
 
 // Parses one document, such as `{"a": [1, "b"]}`. Null, with the reason in
 // `*why`, if it is not JSON, says the same key of an object twice, because
@@ -27,5 +29,10 @@ std::string TextOf(const Json& json, std::string_view key);
 
 // The same, if it is an integer from 0 on.
 std::optional<int64_t> CountOf(const Json& json, std::string_view key);
+
+// Prints a document for a file, with indentation and a newline at the end.
+// Bytes that are not UTF-8 become U+FFFD, and numbers that JSON does not have
+// null.
+std::string PrintJson(const OrderedJson& json);
 
 }  // namespace feedrate

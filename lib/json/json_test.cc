@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace feedrate {
 namespace {
 
@@ -61,6 +63,14 @@ TEST(JsonTest, IsNotDeep) {
   std::string objects;
   for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
   EXPECT_EQ(WhyNot(objects), "it has more than 64 levels");
+}
+
+TEST(PrintJsonTest, KeepsTheOrderAndAlwaysParses) {
+  OrderedJson json = {{"b", 0.1 + 0.2}, {"a", "\xff\""}};
+  json["none"] = std::nan("");
+  EXPECT_EQ(PrintJson(json),
+            "{\n  \"b\": 0.30000000000000004,\n"
+            "  \"a\": \"\xEF\xBF\xBD\\\"\",\n  \"none\": null\n}\n");
 }
 
 }  // namespace

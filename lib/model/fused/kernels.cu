@@ -16,8 +16,6 @@ __device__ __forceinline__ int Column(int v, int lane) {
   return (v * kWarp + lane) * 4;
 }
 
-// ---- Patches and tokens
-
 __global__ void PatchifyKernel(const float* __restrict__ images,
                                Bf16* __restrict__ patches, int64_t fours,
                                int channels, int side, int patch) {
@@ -147,8 +145,6 @@ __global__ void TokenGradientKernel(const Residual* __restrict__ dx,
   *out = accumulate ? *out + sum : sum;
 }
 
-// ---- Sums of partial sums
-
 // out[j] (+)= sum over `blocks` of partial[block * pitch + j], in order.
 __global__ void ReduceKernel(const float* __restrict__ partial, int blocks,
                              int pitch, int count, float* out,
@@ -190,8 +186,6 @@ __global__ void ReduceThreeKernel(const float* __restrict__ partial, int blocks,
   for (int i = 0; i < kWarps; ++i) sum += part[i][threadIdx.x];
   out[j] = accumulate ? out[j] + sum : sum;
 }
-
-// ---- Residual, scale and norm
 
 template <int V, bool kAdd>
 __global__ void __launch_bounds__(kThreads) AddNormKernel(AddNorm a) {
@@ -316,8 +310,6 @@ int BlocksFor(int64_t rows) {
   return blocks < kBlocks ? blocks : kBlocks;
 }
 
-// ---- Heads
-
 constexpr int kHeadsPerBlock = kThreads / kHeadLanes;
 
 // One item is one head of Q or K of one row.
@@ -415,8 +407,6 @@ __global__ void __launch_bounds__(kThreads)
     partial[blockIdx.x * 2 * kHead + threadIdx.x] = sum;
   }
 }
-
-// ---- GELU
 
 // Eight values of bf16 are 16 bytes.
 struct Eight {

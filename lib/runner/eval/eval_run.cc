@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <regex>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -20,12 +22,11 @@
 #include "lib/base/unique_fd.h"
 #include "lib/config/load.h"
 #include "lib/hash/sha256.h"
+#include "lib/json/json.h"
 #include "lib/model/flops.h"
 #include "lib/model/worker/image_files.h"
-#include "lib/records/json.h"
 #include "lib/runner/core/workers.h"
 #include "lib/runner/train/train_processes.h"
-#include "simdjson.h"
 
 namespace feedrate {
 namespace {
@@ -225,23 +226,17 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
 
 namespace {
 
-std::string TextOf(const simdjson::dom::object& json, const char* name) {
-  std::string_view value;
-  if (json[name].get(value) != simdjson::SUCCESS) return "";
-  return std::string(value);
-}
-
 absl::StatusOr<ProbeItem> ParseItem(absl::string_view line) {
-  simdjson::dom::parser parser;
-  simdjson::dom::object json;
-  if (parser.parse(simdjson::padded_string(line.data(), line.size()))
-          .get(json) != simdjson::SUCCESS) {
+  std::string why;
+  const std::optional<Json> json =
+      ParseJson(std::string_view(line.data(), line.size()), &why);
+  if (!json.has_value() || !json->is_object()) {
     return absl::InvalidArgumentError("is no JSON object");
   }
   ProbeItem item;
-  item.prompt = TextOf(json, "prompt");
-  item.answer = TextOf(json, "answer");
-  item.pattern = TextOf(json, "pattern");
+  item.prompt = TextOf(*json, "prompt");
+  item.answer = TextOf(*json, "answer");
+  item.pattern = TextOf(*json, "pattern");
   if (item.prompt.empty()) {
     return absl::InvalidArgumentError("has no `prompt`");
   }
@@ -323,12 +318,12 @@ std::vector<EvalNumber> EvalNumbers(const Eval& eval) {
 
 absl::StatusOr<std::vector<std::string>> CompareWithExpectation(
     const Eval& eval, absl::string_view text, const std::string& file) {
-  simdjson::dom::parser parser;
-  simdjson::dom::object json;
-  if (parser.parse(simdjson::padded_string(text.data(), text.size()))
-          .get(json) != simdjson::SUCCESS) {
+  std::string why;
+  const std::optional<Json> json =
+      ParseJson(std::string_view(text.data(), text.size()), &why);
+  if (!json.has_value() || !json->is_object()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, ": is no JSON object"));
+        absl::StrCat(file, ": ", why.empty() ? "it is no JSON object" : why));
   }
   std::map<std::string, double> known;
   std::vector<std::string> names;
@@ -336,20 +331,22 @@ absl::StatusOr<std::vector<std::string>> CompareWithExpectation(
     known[number.name] = number.value;
     names.push_back(number.name);
   }
-  if (json.size() == 0) {
+  if (json->size() == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(file,
                      ": expects nothing; name a number, as in "
                      "{\"loss\": {\"value\": 2, \"tolerance\": 0.1}}"));
   }
   std::vector<std::string> differences;
-  for (const auto field : json) {
-    const std::string name(field.key);
-    double value = 0;
-    double tolerance = 0;
-    if (field.value["value"].get(value) != simdjson::SUCCESS ||
-        field.value["tolerance"].get(tolerance) != simdjson::SUCCESS ||
-        !(tolerance >= 0)) {
+  for (const auto& [name, expected] : json->items()) {
+    const Json* const number = MemberOf(expected, "value");
+    const Json* const within = MemberOf(expected, "tolerance");
+    const double value = number != nullptr && number->is_number()
+                             ? number->get<double>()
+                             : std::nan("");
+    const double tolerance =
+        within != nullptr && within->is_number() ? within->get<double>() : -1;
+    if (std::isnan(value) || !(tolerance >= 0)) {
       return absl::InvalidArgumentError(absl::StrCat(
           file, ": \"", name, "\" needs a `value` and a `tolerance`"));
     }
@@ -369,17 +366,12 @@ absl::StatusOr<std::vector<std::string>> CompareWithExpectation(
 }
 
 std::string EvalJson(const Eval& eval, const std::string& machine_profile) {
-  std::string json = "{\n  \"machine_profile\": ";
-  AppendJsonString(machine_profile, &json);
-  absl::StrAppend(&json, ",\n  \"model\": ");
-  AppendJsonString(eval.model(), &json);
+  OrderedJson json = {{"machine_profile", machine_profile},
+                      {"model", eval.model()}};
   for (const EvalNumber& number : EvalNumbers(eval)) {
-    absl::StrAppend(&json, ",\n  ");
-    AppendJsonString(number.name, &json);
-    absl::StrAppend(&json, ": ");
-    AppendJsonDouble(number.value, &json);
+    json[number.name] = number.value;
   }
-  return json + "\n}\n";
+  return PrintJson(json);
 }
 
 }  // namespace feedrate

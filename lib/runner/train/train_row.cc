@@ -13,10 +13,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/catalogue/catalogue.h"
+#include "lib/json/json.h"
 #include "lib/model/flops.h"
 #include "lib/records/attempts.h"
 #include "lib/records/fields.h"
-#include "lib/records/json.h"
 #include "lib/runner/core/measured_process.h"
 #include "lib/stats/quantiles.h"
 #include "lib/worker/message.h"
@@ -424,16 +424,6 @@ const Row* Counterpart(const std::vector<Row>& before, const Row& row,
   return nullptr;
 }
 
-void AddText(const char* name, const std::string& text, std::string* json) {
-  absl::StrAppend(json, ",\n  \"", name, "\": ");
-  AppendJsonString(text, json);
-}
-
-void AddNumber(const std::string& name, double value, std::string* json) {
-  absl::StrAppend(json, ",\n  \"", name, "\": ");
-  AppendJsonDouble(value, json);
-}
-
 // The number `name` of each training that has it.
 std::vector<double> NumbersOf(const std::vector<Row>& rows,
                               const std::string& name) {
@@ -472,11 +462,10 @@ constexpr const char* kMetrics[] = {"samples_per_sec_mean",
 
 std::string MetricsJson(const std::vector<Row>& runs) {
   const Row& row = runs.back();
-  std::string json = "{\n  \"machine_profile\": ";
-  AppendJsonString(row.machine_profile(), &json);
-  AddText("job_id", row.job_id(), &json);
-  AddText("model", row.train().model(), &json);
-  AddText("library_version", row.library_version(), &json);
+  OrderedJson json = {{"machine_profile", row.machine_profile()},
+                      {"job_id", row.job_id()},
+                      {"model", row.train().model()},
+                      {"library_version", row.library_version()}};
   std::set<std::string> warnings;
   int64_t disturbed = 0;
   for (const Row& run : runs) {
@@ -484,27 +473,20 @@ std::string MetricsJson(const std::vector<Row>& runs) {
     warnings.insert(found.begin(), found.end());
     disturbed += found.empty() ? 0 : 1;
   }
-  AddNumber("runs", static_cast<double>(runs.size()), &json);
-  AddNumber("disturbed_runs", static_cast<double>(disturbed), &json);
-  AddText("warnings", absl::StrJoin(warnings, " "), &json);
-  std::string of_runs;
+  json["runs"] = runs.size();
+  json["disturbed_runs"] = disturbed;
+  json["warnings"] = absl::StrJoin(warnings, " ");
+  OrderedJson of_runs = OrderedJson::object();
   for (int i = 0; i < static_cast<int>(std::size(kMetrics)); ++i) {
     std::vector<double> numbers = NumbersOf(runs, kMetrics[i]);
     // A number that nobody knows is left out, and is not 0.
     if (numbers.empty()) continue;
-    if (i < kMetricsOfRuns) {
-      absl::StrAppend(&of_runs, of_runs.empty() ? "" : ",", "\n    \"",
-                      kMetrics[i], "\": [");
-      for (size_t run = 0; run < numbers.size(); ++run) {
-        if (run > 0) of_runs += ", ";
-        AppendJsonDouble(numbers[run], &of_runs);
-      }
-      of_runs += "]";
-    }
+    if (i < kMetricsOfRuns) of_runs[kMetrics[i]] = numbers;
     std::sort(numbers.begin(), numbers.end());
-    AddNumber(kMetrics[i], SortedQuantile(numbers, 0.5), &json);
+    json[kMetrics[i]] = SortedQuantile(numbers, 0.5);
   }
-  return absl::StrCat(json, ",\n  \"of_runs\": {", of_runs, "\n  }\n}\n");
+  json["of_runs"] = std::move(of_runs);
+  return PrintJson(json);
 }
 
 void CompareWithEarlier(const std::vector<Row>& before, Row* row) {
