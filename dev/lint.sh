@@ -1,6 +1,7 @@
 #!/bin/bash
 # Lint: shellcheck, ruff, #pragma once, names, what pages name, trust rules, lengths of
-# files and BUILD conventions over everything, clang-tidy over the C++ files that differ from the main branch.
+# files and BUILD conventions over everything, clang-tidy over the C++ files that differ
+# from the main branch.
 #
 #   dev/lint.sh                all of it
 #   dev/lint.sh --fast         without clang-tidy, which takes seconds per file

@@ -452,9 +452,7 @@ absl::Status CheckSweep(const ResolveContext& context,
   axes.insert(axes.end(), context.mode->settings().begin(),
               context.mode->settings().end());
   if (context.mode->mode() == "train") {
-    for (const TrainSetting& setting : TrainSettingTable()) {
-      axes.push_back(setting.name);
-    }
+    for (const std::string& name : TrainSettingNames()) axes.push_back(name);
   }
   for (int i = 0; i < config.sweep_size(); ++i) {
     const std::string path = absl::StrCat("sweep[", i, "]");

@@ -429,8 +429,7 @@ double LoaderWork::HalfOfEpoch() const {
 
 std::optional<WindowShape> LoaderWork::OwnWindowShape() const {
   if (!spec_.is_crop()) return std::nullopt;
-  const absl::StatusOr<PrepareCommand> command =
-      PrepareCommandOfJob(context_.catalogue, job_);
+  const auto command = PrepareCommandOfJob(context_.catalogue, job_);
   if (!command.ok()) return std::nullopt;
   return WindowShapeOf({command->params().begin(), command->params().end()});
 }
