@@ -29,6 +29,16 @@ const std::vector<TrainSetting>& TrainSettingTable() {
        "NAME: optimizer {adamw|lamb}"},
       {"learning_rate", "learning_rate", Type::kPositive, "0.001", 0, 100,
        "RATE: learning rate of the optimizer"},
+      {"schedule", "schedule", Type::kChoice, "constant", 0, 0,
+       "NAME: how the learning rate falls after its warm-up, down to "
+       "--learning_rate_min {constant|linear|cosine}"},
+      {"schedule_steps", "schedule_steps", Type::kWhole, "0", 1, kMost,
+       "N: the step at which --schedule ends, warm-up included; 0: with the "
+       "last step, or where the schedule of --resume_from ends"},
+      {"learning_rate_warmup", "learning_rate_warmup", Type::kWhole, "0", 0,
+       kMost, "N: steps in which the learning rate rises"},
+      {"learning_rate_min", "learning_rate_min", Type::kNumber, "0", 0, 100,
+       "RATE: learning rate at the end of --schedule"},
       {"weight_decay", "weight_decay", Type::kNumber, "0.05", 0, 100,
        "RATE: decay of weights in the optimizer, not of biases and norms"},
       {"clip_norm", "clip_norm", Type::kNumber, "0", 0, 1e9,
@@ -46,6 +56,14 @@ const std::vector<TrainSetting>& TrainSettingTable() {
       {"", "sample_ratio", Type::kPositive, "", 0, 1, ""},
       {"mixing", "mixing", Type::kChoice, "", 0, 0,
        "NAME: how to mix images {mixup|cutmix|both}"},
+      {"label_smoothing", "label_smoothing", Type::kNumber, "0", 0, 0.99,
+       "SHARE: probability that all classes of an image have in equal parts"},
+      {"stochastic_depth", "stochastic_depth", Type::kNumber, "0", 0, 0.99,
+       "SHARE: how many samples skip a branch of the last block; it grows from "
+       "0 in the first block"},
+      {"ema_decay", "ema_decay", Type::kNumber, "0", 0, 0.999999,
+       "SHARE: keep averages of the weights, which move by 1 - SHARE of the "
+       "difference in each step; 0: do not"},
       {"optimizer_in_step", "optimizer_in_step", Type::kTruth, "1", 0, 0,
        "Include the optimizer in the timed step; the row says so"},
       {"engine", "engine", Type::kChoice, "", 0, 0,

@@ -6,6 +6,7 @@
 dev/checks/torch_model_test.sh runs it.
 """
 
+import math
 import os
 import pathlib
 import shutil
@@ -88,6 +89,46 @@ class FilesTest(torch_test.FolderTest):
             )
         self.check_resumes(shards, (5, 8, 3), *flags)
         self.check_resumes(f"file://{images}", (5, 8, 3), *flags)
+
+    def test_a_resumed_recipe_goes_on_to_the_bit(self):
+        recipe = [
+            "--learning-rate-warmup=3",
+            "--schedule=cosine",
+            "--learning-rate-min=0.0001",
+            "--label-smoothing=0.1",
+            "--stochastic-depth=0.3",
+            "--mixing=both",
+            "--ema-decay=0.9",
+        ]
+        flags = [
+            "--augment=three_augment",
+            "--batch-size=12",
+            "--workers=1",
+            *recipe,
+        ]
+        found = self.check_resumes(
+            self.images(48), (2, 5, 4), "--schedule-steps=11", *flags
+        )
+        # The rates of steps 1, 6 and 10, counted from 0.
+        rates = [row["train"]["last_learning_rate"] for row in found]
+        for rate, share in zip(rates, (None, 3 / 8, 7 / 8), strict=True):
+            cosine = (1 + math.cos(math.pi * (share or 0))) / 2
+            self.assertAlmostEqual(
+                rate, 1e-4 + 9e-4 * cosine if share else 2e-3 / 3
+            )
+        for name, value in (("schedule", "cosine"), ("ema_decay", "0.9")):
+            self.assertEqual(found[0]["settings"][name], value)
+        # Where the checkpoint says when the schedule ends, nothing else need.
+        checkpoint = self.folder / "half.ckpt"
+        more = ["--threads=1", "--warmup-steps=0", *recipe]
+        train(*more, "--schedule-steps=8", f"--checkpoint={checkpoint}")
+        (rest,) = train(*more, f"--resume-from={checkpoint}")
+        self.assertAlmostEqual(
+            rest["train"]["last_learning_rate"],
+            1e-4 + 9e-4 * (1 + math.cos(math.pi * 4 / 5)) / 2,
+        )
+        _, err = run("train", f"--resume-from={checkpoint}", *QUICK, code=1)
+        self.assertIn("has averages of weights; add its --ema_decay", err)
 
     def test_a_resumed_mixture_goes_on_with_its_episodes(self):
         data = ROOT / "lib/loader/mixture/testdata"

@@ -8,6 +8,7 @@
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>
@@ -169,11 +170,23 @@ Span SpanAround(double centre, double length, int64_t size) {
   return {std::min(first, size), std::max<int64_t>(0, last - first)};
 }
 
+at::Tensor ProbabilitiesOf(const MixingOptions& options,
+                           const at::Tensor& target) {
+  const double share = options.label_smoothing;
+  return at::one_hot(target, options.classes)
+      .to(at::kFloat)
+      .mul(1 - share)
+      .add(share / static_cast<double>(options.classes));
+}
+
 }  // namespace
 
 TrainBatch MixBatch(const MixingOptions& options, int64_t index,
                     const TrainBatch& batch) {
-  if (options.kind.empty()) return batch;
+  if (options.kind.empty()) {
+    if (options.label_smoothing == 0) return batch;
+    return {batch.input, ProbabilitiesOf(options, batch.target)};
+  }
   std::string kind = options.kind;
   if (kind == "both") kind = index % 2 == 0 ? "mixup" : "cutmix";
   if (kind != "mixup" && kind != "cutmix") {
@@ -203,9 +216,32 @@ TrainBatch MixBatch(const MixingOptions& options, int64_t index,
     share = static_cast<double>(rows.length * columns.length) /
             static_cast<double>(height * width);
   }
-  const at::Tensor classes =
-      at::one_hot(batch.target, options.classes).to(at::kFloat);
+  const at::Tensor classes = ProbabilitiesOf(options, batch.target);
   return {images, at::lerp(classes, at::flip(classes, {0}), share)};
+}
+
+at::Tensor KeptBranches(const DepthOptions& options, int64_t index,
+                        int64_t blocks, int64_t batch_size) {
+  // Other numbers than those of MixBatch.
+  std::seed_seq seeds{options.seed, options.seed >> 32,
+                      static_cast<uint64_t>(index),
+                      static_cast<uint64_t>(index) >> 32};
+  std::mt19937_64 random(seeds);
+  const int64_t all = batch_size * options.world_size;
+  std::vector<float> kept;
+  kept.reserve(2 * blocks * all);
+  for (int64_t branch = 0; branch < 2 * blocks; ++branch) {
+    const double depth =
+        blocks == 1 ? 0 : static_cast<double>(branch / 2) / (blocks - 1);
+    const double keep = 1 - options.rate * depth;
+    for (int64_t i = 0; i < all; ++i) {
+      const double drawn = std::generate_canonical<double, 53>(random);
+      kept.push_back(drawn < keep ? static_cast<float>(1 / keep) : 0);
+    }
+  }
+  return at::tensor(kept)
+      .view({2 * blocks, all})
+      .narrow(1, options.rank * batch_size, batch_size);
 }
 
 }  // namespace feedrate

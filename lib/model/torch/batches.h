@@ -14,8 +14,12 @@ namespace feedrate {
 
 struct TrainBatch {
   at::Tensor input;
-  // Class numbers; or bytes, shifted by one from the input.
+  // Class numbers or, if of floating-point type, probabilities of all classes;
+  // or bytes, shifted by one from the input.
   at::Tensor target;
+  // What stochastic depth multiplies the branches of the model by; see
+  // KeptBranches. Undefined without it.
+  at::Tensor kept = {};
 };
 
 // Files that a source could not use.
@@ -84,14 +88,33 @@ struct MixingOptions {
   std::string kind;
   int64_t classes = 0;
   uint64_t seed = 0;
+  // The share of probability that all classes have in equal parts.
+  double label_smoothing = 0;
 };
 
-// Mixup and CutMix on the device. Mixes each image with the one at the opposite
-// end of the batch, and their classes into probabilities: Mixup blends images,
-// CutMix pastes a box. The share is uniform; seed and `index` determine it and
-// the box. Returns the batch unchanged if `kind` is empty. std::runtime_error
-// for an unknown kind.
+// Mixup, CutMix and label smoothing on the device. Mixes each image with the
+// one at the opposite end of the batch, and their classes into probabilities:
+// Mixup blends images, CutMix pastes a box. The share is uniform; seed and
+// `index` determine it and the box. Returns the batch unchanged if `kind` is
+// empty and nothing is smoothed. std::runtime_error for an unknown kind.
 TrainBatch MixBatch(const MixingOptions& options, int64_t index,
                     const TrainBatch& batch);
+
+struct DepthOptions {
+  // The share of samples that skip a branch of the last block. It grows by
+  // equal steps from 0 in the first block. 0: no branch is skipped.
+  double rate = 0;
+  uint64_t seed = 0;
+  // As in SyntheticOptions.
+  int rank = 0;
+  int world_size = 1;
+};
+
+// Stochastic depth: a factor for each branch of each sample, on the CPU. Its
+// rows are the attention and the MLP of each of `blocks` blocks in turn, its
+// columns the samples of batch number `index`. 0 leaves the branch out; those
+// that are kept have more than 1, so that the mean is 1. REQUIRES: rate < 1.
+at::Tensor KeptBranches(const DepthOptions& options, int64_t index,
+                        int64_t blocks, int64_t batch_size);
 
 }  // namespace feedrate

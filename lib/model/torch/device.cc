@@ -89,9 +89,7 @@ Sizes SizesFor(const at::Device& device) {
   return {1024, int64_t{128} << 20, 1};
 }
 
-}  // namespace
-
-DeviceRates MeasureRates(TrainDevice* device, at::ScalarType type) {
+DeviceRates RatesOf(TrainDevice* device, at::ScalarType type) {
   at::AutoGradMode no_grad(false);
   const Sizes sizes = SizesFor(device->device());
   const auto options = at::TensorOptions().dtype(type).device(device->device());
@@ -117,6 +115,22 @@ DeviceRates MeasureRates(TrainDevice* device, at::ScalarType type) {
         std::max(rates.matmul_flops, sizes.calls * 2.0 * n * n * n / product_s);
     rates.copy_bytes = std::max(rates.copy_bytes,
                                 sizes.calls * 2.0 * sizes.copy_bytes / copy_s);
+  }
+  return rates;
+}
+
+}  // namespace
+
+DeviceRates MeasureRates(TrainDevice* device, const std::string& precision) {
+  const bool is_half = precision == "bf16" || precision == "fp16";
+  if (!is_half) return RatesOf(device, at::kFloat);
+  DeviceRates rates =
+      RatesOf(device, precision == "fp16" ? at::kHalf : at::kBFloat16);
+  if (device->device().is_cpu()) {
+    // A CPU without units for this type is slower in it than in fp32, but its
+    // peak is not lower for that.
+    rates.matmul_flops =
+        std::max(rates.matmul_flops, RatesOf(device, at::kFloat).matmul_flops);
   }
   return rates;
 }

@@ -113,9 +113,18 @@ Block MakeBlock(const ModelSpec& spec, const std::string& prefix,
   return block;
 }
 
+// The scale of branch number `branch` for each sample.
+at::Tensor ScaleOf(const at::Tensor& scale, const at::Tensor& kept,
+                   int64_t branch) {
+  if (!kept.defined()) return scale;
+  return scale.mul(kept.select(0, branch).view({-1, 1, 1}));
+}
+
 // Maps batch x tokens x width to the same shape. `rotation` has as many tokens.
+// `kept` has the rows of this block, or is undefined.
 at::Tensor RunBlock(const Parts& parts, const Block& block,
-                    const Rotation& rotation, const at::Tensor& x) {
+                    const Rotation& rotation, const at::Tensor& kept,
+                    const at::Tensor& x) {
   const at::Tensor qkv = parts.Linear(parts.RmsNorm(x, block.attention_norm),
                                       block.qkv, /*bias=*/{});
   const HeadTensors heads = parts.SplitNormRotate(
@@ -123,11 +132,11 @@ at::Tensor RunBlock(const Parts& parts, const Block& block,
   const at::Tensor mixed = parts.Linear(parts.Attention(heads, block.causal),
                                         block.projection, /*bias=*/{});
   const at::Tensor middle =
-      parts.ScaledResidual(x, block.attention_scale, mixed);
+      parts.ScaledResidual(x, ScaleOf(block.attention_scale, kept, 0), mixed);
   const at::Tensor mlp =
       parts.Mlp(parts.RmsNorm(middle, block.mlp_norm), block.up, block.up_bias,
                 block.down, block.down_bias);
-  return parts.ScaledResidual(middle, block.mlp_scale, mlp);
+  return parts.ScaledResidual(middle, ScaleOf(block.mlp_scale, kept, 1), mlp);
 }
 
 // The blocks and the last norm, which both models share.
@@ -146,12 +155,17 @@ class Trunk {
     rotation_.sin = rotation_.sin.to(options.device);
   }
 
-  at::Tensor Run(const Parts& parts, at::Tensor x) const {
+  at::Tensor Run(const Parts& parts, const at::Tensor& kept,
+                 at::Tensor x) const {
     const Rotation rotation = {rotation_.cos.narrow(0, 0, x.size(1)),
                                rotation_.sin.narrow(0, 0, x.size(1))};
+    int64_t branch = 0;
     for (const Block& block : blocks_) {
-      const auto run = [&parts, &block, rotation](const at::Tensor& in) {
-        return RunBlock(parts, block, rotation, in);
+      const at::Tensor rows =
+          kept.defined() ? kept.narrow(0, branch, 2) : at::Tensor();
+      branch += 2;
+      const auto run = [&parts, &block, rotation, rows](const at::Tensor& in) {
+        return RunBlock(parts, block, rotation, rows, in);
       };
       x = recompute_ && x.requires_grad() ? Recompute(run, x) : run(x);
     }
@@ -186,14 +200,15 @@ class Vit5 : public Model {
     head_bias_ = weights.Constant("head_bias", {spec.classes}, 0);
   }
 
-  at::Tensor Forward(const at::Tensor& input) const override {
+  at::Tensor Forward(const at::Tensor& input,
+                     const at::Tensor& kept) const override {
     const at::Tensor patches =
         parts_->Linear(Patches(input), patch_, patch_bias_);
     const int64_t batch = input.size(0);
     at::Tensor x = at::cat({class_token_.expand({batch, -1, -1}),
                             registers_.expand({batch, -1, -1}), patches},
                            /*dim=*/1);
-    x = trunk_->Run(*parts_, x);
+    x = trunk_->Run(*parts_, kept, x);
     // Only the class token is used, so only it needs the last norm.
     x = trunk_->Norm(*parts_, x.select(1, 0));
     return parts_->Linear(x, head_, head_bias_);
@@ -229,8 +244,10 @@ class ByteLm : public Model {
     head_ = weights.Normal("head", {spec.vocabulary, spec.width}, kDeviation);
   }
 
-  at::Tensor Forward(const at::Tensor& input) const override {
-    const at::Tensor x = trunk_->Run(*parts_, at::embedding(embedding_, input));
+  at::Tensor Forward(const at::Tensor& input,
+                     const at::Tensor& kept) const override {
+    const at::Tensor x =
+        trunk_->Run(*parts_, kept, at::embedding(embedding_, input));
     return parts_->Linear(trunk_->Norm(*parts_, x), head_, /*bias=*/{});
   }
 

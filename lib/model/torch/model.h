@@ -38,8 +38,12 @@ class Model {
 
   // kVit: images, batch x channels x side x side of float32, to batch x
   // classes. kByteLm: bytes, batch x length (at most `context`) of int64, to
-  // batch x length x vocabulary.
-  virtual at::Tensor Forward(const at::Tensor& input) const = 0;
+  // batch x length x vocabulary. `kept` is of KeptBranches, or undefined.
+  virtual at::Tensor Forward(const at::Tensor& input,
+                             const at::Tensor& kept) const = 0;
+  at::Tensor Forward(const at::Tensor& input) const {
+    return Forward(input, at::Tensor());
+  }
 
   // The order depends only on the spec.
   const std::vector<Parameter>& parameters() const { return parameters_; }

@@ -47,7 +47,9 @@ class ScriptModel : public Model {
     }
   }
 
-  at::Tensor Forward(const at::Tensor& input) const override {
+  at::Tensor Forward(const at::Tensor& input,
+                     const at::Tensor& kept) const override {
+    TORCH_CHECK(!kept.defined(), "a TorchScript file has no stochastic depth");
     // Running a module changes its buffers, not this object.
     return module_.forward({input}).toTensor();
   }

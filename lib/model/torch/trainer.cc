@@ -72,6 +72,15 @@ std::vector<at::Tensor> GradientsOf(const std::vector<Parameter>& parameters) {
   return gradients;
 }
 
+// The values, without autograd.
+std::vector<at::Tensor> ValuesOf(const std::vector<Parameter>& parameters) {
+  std::vector<at::Tensor> values;
+  for (const Parameter& parameter : parameters) {
+    values.push_back(parameter.value.detach());
+  }
+  return values;
+}
+
 // Divides gradients by `scale`, and sets `overflow` to 1 if one is not finite.
 void UnscaleGradients(const std::vector<Parameter>& parameters,
                       const at::Tensor& scale, const at::Tensor& overflow) {
@@ -109,16 +118,17 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerOptions& options)
     parts_.optimizer->SkipIf(overflow_);
   }
   if (parts_.sync != nullptr) {
-    std::vector<at::Tensor> values;
-    for (const Parameter& p : parts_.model->parameters()) {
-      values.push_back(p.value);
-    }
-    parts_.sync->Broadcast(values);
+    parts_.sync->Broadcast(ValuesOf(parts_.model->parameters()));
     if (parts_.engine != nullptr) {
       parts_.engine->ParametersChanged();
       parts_.engine->SendGradients(
           parts_.bucket_bytes,
           [this](const at::Tensor& part) { parts_.sync->Send(part); });
+    }
+  }
+  if (options.ema_decay > 0) {
+    for (const at::Tensor& value : ValuesOf(parts.model->parameters())) {
+      averages_.push_back(value.clone());
     }
   }
 }
@@ -150,6 +160,11 @@ TrainBatch Trainer::NextBatch(int micro) {
                            /*non_blocking=*/true)};
   clock_->Mark(kCopy);
   batch = MixBatch(options_.mixing, index, batch);
+  if (options_.depth.rate > 0) {
+    batch.kept = KeptBranches(options_.depth, index,
+                              parts_.model->spec().layers, batch.input.size(0))
+                     .to(device);
+  }
   clock_->Mark(kMixing);
   return batch;
 }
@@ -186,7 +201,7 @@ at::Tensor Trainer::RunBatchByAutograd(const TrainBatch& batch) {
     at::Tensor logits;
     {
       const NamedRange range("forward");
-      logits = parts_.model->Forward(batch.input);
+      logits = parts_.model->Forward(batch.input, batch.kept);
     }
     clock_->Mark(kForward);
     const NamedRange range("loss");
@@ -229,6 +244,11 @@ void Trainer::Update() {
   {
     const NamedRange range("optimizer_step");
     parts_.optimizer->Step();
+  }
+  if (!averages_.empty()) {
+    at::AutoGradMode no_grad(false);
+    at::_foreach_lerp_(averages_, ValuesOf(parts_.model->parameters()),
+                       1 - options_.ema_decay);
   }
   if (options_.optimizer_in_step) clock_->Mark(kOptimizer);
   if (scale_.defined()) {
@@ -297,11 +317,14 @@ void Trainer::StepByGraph() {
   for (int micro = 0; micro < options_.accumulation; ++micro) {
     const TrainBatch batch = NextBatch(micro);
     if (graph_ == nullptr) {
-      graph_batches_.push_back({batch.input.clone(), batch.target.clone()});
+      graph_batches_.push_back(
+          {batch.input.clone(), batch.target.clone(),
+           batch.kept.defined() ? batch.kept.clone() : at::Tensor()});
       continue;
     }
     graph_batches_[micro].input.copy_(batch.input, /*non_blocking=*/true);
     graph_batches_[micro].target.copy_(batch.target, /*non_blocking=*/true);
+    if (batch.kept.defined()) graph_batches_[micro].kept.copy_(batch.kept);
     clock_->Mark(kCopy);
   }
   if (graph_ == nullptr) RecordGraph();
@@ -337,10 +360,31 @@ int64_t Trainer::TakeSkippedSteps() {
   return steps;
 }
 
+void Trainer::SwapAverages() {
+  at::AutoGradMode no_grad(false);
+  const std::vector<at::Tensor> values = ValuesOf(parts_.model->parameters());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const at::Tensor value = values[i].clone();
+    values[i].copy_(averages_[i]);
+    averages_[i].copy_(value);
+  }
+}
+
+NamedTensors Trainer::Weights(bool averaged) const {
+  NamedTensors weights;
+  const auto& parameters = parts_.model->parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    weights.emplace_back(
+        parameters[i].name,
+        averaged ? averages_[i] : parameters[i].value.detach());
+  }
+  return weights;
+}
+
 NamedTensors Trainer::State() const {
-  NamedTensors state;
-  for (const Parameter& parameter : parts_.model->parameters()) {
-    state.emplace_back(parameter.name, parameter.value);
+  NamedTensors state = Weights(/*averaged=*/false);
+  for (size_t i = 0; i < averages_.size(); ++i) {
+    state.emplace_back("ema." + state[i].first, averages_[i]);
   }
   for (const auto& entry : parts_.optimizer->State()) {
     state.emplace_back("optimizer." + entry.first, entry.second);
@@ -356,6 +400,7 @@ Checkpoint Trainer::Save() const {
   Checkpoint checkpoint;
   checkpoint.meta["model"] = parts_.model->spec().name;
   checkpoint.meta["step"] = std::to_string(step_);
+  if (!averages_.empty()) checkpoint.meta["ema"] = "1";
   for (const auto& entry : State()) {
     at::Tensor value = entry.second.detach().to(at::kCPU).clone();
     // Checkpoints hold int64.

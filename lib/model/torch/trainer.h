@@ -99,6 +99,10 @@ struct TrainerOptions {
   // Replays the step as a CUDA graph. Only for a single process.
   bool graphs = false;
   MixingOptions mixing;
+  DepthOptions depth;
+  // If above 0: keeps averages of the weights, which move towards them by the
+  // share 1 - ema_decay after each step.
+  double ema_decay = 0;
 };
 
 // The parts must outlive the trainer.
@@ -143,6 +147,12 @@ class Trainer {
   // The model's outputs in the precision of the training, without gradients.
   at::Tensor Predict(const at::Tensor& input) const;
 
+  // Exchanges the weights and their averages, for predictions with these. Call
+  // it again before the next step. REQUIRES: ema_decay is above 0.
+  void SwapAverages();
+  // The weights, or their averages.
+  NamedTensors Weights(bool averaged) const;
+
   // Everything that the next step depends on.
   Checkpoint Save() const;
   // std::runtime_error if the checkpoint is from another model or setup.
@@ -170,6 +180,8 @@ class Trainer {
   std::vector<at::Tensor> losses_;
   std::vector<at::Tensor> norms_;
   at::Tensor norm_;
+  // Of each parameter. Empty without ema_decay.
+  std::vector<at::Tensor> averages_;
   // For fp16: scale of the loss, steps since it changed, whether this step has
   // a gradient that is not finite, and how many steps had one. Undefined
   // otherwise.

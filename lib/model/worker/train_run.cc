@@ -23,6 +23,7 @@
 #include "lib/machine/energy.h"
 #include "lib/machine/gpu.h"
 #include "lib/model/flops.h"
+#include "lib/model/schedule.h"
 #include "lib/model/torch/checkpoint.h"
 #include "lib/model/torch/device.h"
 #include "lib/model/torch/distributed.h"
@@ -114,7 +115,7 @@ class Training {
     if (spec_.graphs) graph_phases_ = trainer_->GraphPhases();
     if (spec_.count) CountProducts();
     Profile();
-    if (spec_.rates) rates_ = Rates();
+    if (spec_.rates) rates_ = MeasureRates(device_.get(), spec_.precision);
     TellResult();
   }
 
@@ -142,21 +143,6 @@ class Training {
     peaks_.allocated_bytes =
         std::max(peaks_.allocated_bytes, now.allocated_bytes);
     peaks_.reserved_bytes = std::max(peaks_.reserved_bytes, now.reserved_bytes);
-  }
-
-  DeviceRates Rates() const {
-    const bool is_half = spec_.precision == "bf16" || IsScaled();
-    at::ScalarType type = is_half ? at::kBFloat16 : at::kFloat;
-    if (IsScaled()) type = at::kHalf;
-    DeviceRates rates = MeasureRates(device_.get(), type);
-    if (is_half && spec_.device == "cpu") {
-      // A CPU without units for this type is slower in it than in fp32, but its
-      // peak is not lower for that.
-      rates.matmul_flops =
-          std::max(rates.matmul_flops,
-                   MeasureRates(device_.get(), at::kFloat).matmul_flops);
-    }
-    return rates;
   }
 
   void MakeParts() {
@@ -198,10 +184,22 @@ class Training {
     trainer_ = std::make_unique<Trainer>(parts, Options());
     if (checkpoint.has_value()) trainer_->Restore(*checkpoint);
     first_step_ = trainer_->step();
+    schedule_ = ScheduleOf(spec_, first_step_,
+                           checkpoint.has_value()
+                               ? checkpoint->meta
+                               : std::map<std::string, std::string>());
+    if (RateChanges() && spec_.graphs && engine_ != "fused") {
+      throw std::runtime_error("a CUDA graph of engine " + engine_ +
+                               " keeps its learning rate; leave --graphs out");
+    }
     if (spec_.validate_every > 0) {
       validator_ =
           std::make_unique<Validator>(spec_, model_spec_, data_->classes());
     }
+  }
+
+  bool RateChanges() const {
+    return schedule_.kind != "constant" || schedule_.warmup > 0;
   }
 
   // Why the fused engine cannot train this; empty if it can.
@@ -209,6 +207,7 @@ class Training {
 #if defined(FEEDRATE_CUDA)
     if (spec_.device != "cuda") return "it needs a GPU";
     if (spec_.precision != "bf16") return "it computes in bf16 only";
+    if (spec_.stochastic_depth > 0) return "it has no stochastic depth";
     if (spec_.context > 0 && spec_.context < model_spec_.context) {
       return "it trains on whole contexts";
     }
@@ -257,6 +256,10 @@ class Training {
     options.mixing.kind = spec_.mixing;
     options.mixing.classes = model_spec_.classes;
     options.mixing.seed = spec_.seed;
+    options.mixing.label_smoothing = spec_.label_smoothing;
+    options.depth = {spec_.stochastic_depth, static_cast<uint64_t>(spec_.seed),
+                     spec_.rank, spec_.world_size};
+    options.ema_decay = spec_.ema_decay;
     return options;
   }
 
@@ -273,9 +276,20 @@ class Training {
     EnergyUse before;
     if (energy_meter_ != nullptr) before = energy_meter_->Read();
     if (use_ != nullptr) use_->Pause(true);
-    validations_.push_back(
-        validator_->Run(*trainer_, device_->device(), sync_.get(),
-                        [this] { TellProgress(spec_.warmup + spec_.steps); }));
+    const auto run = [this] {
+      return validator_->Run(*trainer_, device_->device(), sync_.get(), [this] {
+        TellProgress(spec_.warmup + spec_.steps);
+      });
+    };
+    validations_.push_back(run());
+    if (spec_.ema_decay > 0) {
+      trainer_->SwapAverages();
+      const Validation averaged = run();
+      trainer_->SwapAverages();
+      validations_.back().set_ema_loss(averaged.loss());
+      validations_.back().set_ema_top1(averaged.top1());
+      validations_.back().set_ema_top5(averaged.top5());
+    }
     CheckFinite(validations_.back().loss(), "the loss of the validation",
                 trainer_->step());
     device_->ResetPeaks();
@@ -313,10 +327,8 @@ class Training {
 
   void Step(int64_t total) {
     if (trainer_->step() == spec_.die_at_step) raise(SIGKILL);
-    if (spec_.schedule == "linear") {
-      optimizer_->SetLearningRate(spec_.learning_rate *
-                                  (1 - static_cast<double>(done_) / total));
-    }
+    rate_ = LearningRateAt(schedule_, trainer_->step());
+    if (RateChanges()) optimizer_->SetLearningRate(rate_);
     trainer_->Step();
     ++done_;
     TellProgress(total);
@@ -373,6 +385,9 @@ class Training {
       }
     }
     checkpoint.meta.insert(data.begin(), data.end());
+    if (schedule_.kind != "constant") {
+      checkpoint.meta[kScheduleSteps] = std::to_string(schedule_.steps);
+    }
     SaveCheckpoint(spec_.checkpoint, checkpoint);
   }
 
@@ -461,6 +476,7 @@ class Training {
     }
     for (const double loss : losses_) result.add_losses(loss);
     for (const double norm : norms_) result.add_grad_norms(norm);
+    result.set_last_learning_rate(rate_);
     result.set_memory_peak_bytes(peaks_.allocated_bytes);
     result.set_memory_reserved_bytes(peaks_.reserved_bytes);
     result.set_matmul_flops(rates_.matmul_flops);
@@ -535,6 +551,9 @@ class Training {
   // Time between measured steps that belongs to none.
   double paused_s_ = 0;
   int64_t done_ = 0;
+  LearningRateSchedule schedule_;
+  // Of the last step.
+  double rate_ = 0;
   // Steps of the checkpoint that this continues.
   int64_t first_step_ = 0;
   double told_ = 0;

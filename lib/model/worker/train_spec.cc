@@ -49,6 +49,8 @@ Setter Double(double* field) {
   };
 }
 
+bool IsShare(double value) { return value >= 0 && value < 1; }
+
 Setter Text(std::string* field) {
   return [field](const std::string& text) {
     *field = text;
@@ -83,6 +85,12 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"sample_ratio", Double(&s->sample_ratio)},
       {"epochs", Int(&s->epochs)},
       {"schedule", Text(&s->schedule)},
+      {"schedule_steps", Int(&s->schedule_steps)},
+      {"learning_rate_warmup", Int(&s->learning_rate_warmup)},
+      {"learning_rate_min", Double(&s->learning_rate_min)},
+      {"label_smoothing", Double(&s->label_smoothing)},
+      {"stochastic_depth", Double(&s->stochastic_depth)},
+      {"ema_decay", Double(&s->ema_decay)},
       {"accumulation", Int(&s->accumulation)},
       {"warmup", Int(&s->warmup)},
       {"steps", Int(&s->steps)},
@@ -146,11 +154,34 @@ TrainSpec ParseTrainSpec(const std::vector<std::string>& words) {
       spec.warmup < 0 || spec.world_size < 1 || spec.rank < 0 ||
       spec.rank >= spec.world_size || spec.workers < 0 || spec.clip_norm < 0 ||
       spec.prefetch < 0 || !(spec.weight_decay >= 0) ||
-      spec.validate_every < 0 ||
+      spec.validate_every < 0 || spec.schedule_steps < 0 ||
+      spec.learning_rate_warmup < 0 || !IsShare(spec.label_smoothing) ||
+      !IsShare(spec.stochastic_depth) || !IsShare(spec.ema_decay) ||
       !(spec.sample_ratio > 0 && spec.sample_ratio <= 1)) {
     throw std::runtime_error("a number of the training is out of range");
   }
   return spec;
+}
+
+LearningRateSchedule ScheduleOf(
+    const TrainSpec& spec, int64_t first_step,
+    const std::map<std::string, std::string>& meta) {
+  LearningRateSchedule schedule;
+  schedule.kind = spec.schedule;
+  schedule.rate = spec.learning_rate;
+  schedule.least = spec.learning_rate_min;
+  schedule.warmup = spec.learning_rate_warmup;
+  schedule.steps = spec.schedule_steps;
+  if (schedule.steps > 0) return schedule;
+  const auto saved = meta.find(kScheduleSteps);
+  if (saved == meta.end()) {
+    schedule.steps = first_step + spec.warmup + spec.steps;
+  } else if (!ParseInt(saved->second, &schedule.steps) || schedule.steps < 1) {
+    throw std::runtime_error("the checkpoint's \"" +
+                             saved->second.substr(0, 60) +
+                             "\" is no number of steps");
+  }
+  return schedule;
 }
 
 }  // namespace feedrate

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/model/schedule.h"
+
 namespace feedrate {
 
 // What worker_train does. Each field is a command-line word NAME=VALUE; omitted
@@ -56,8 +58,16 @@ struct TrainSpec {
   double sample_ratio = 1;
   // If above 0: train for this many passes over the folder.
   int64_t epochs = 0;
-  // `constant`, or `linear`: down to zero at the last step.
+  // As in LearningRateSchedule (lib/model/schedule.h). `schedule_steps` 0: as
+  // the checkpoint says, else all steps of this training.
   std::string schedule = "constant";
+  int64_t schedule_steps = 0;
+  int64_t learning_rate_warmup = 0;
+  double learning_rate_min = 0;
+  // As in MixingOptions, DepthOptions and TrainerOptions.
+  double label_smoothing = 0;
+  double stochastic_depth = 0;
+  double ema_decay = 0;
   int accumulation = 1;
   int64_t warmup = 200;
   int64_t steps = 100;
@@ -112,5 +122,13 @@ struct TrainSpec {
 
 // std::runtime_error with the wrong word.
 TrainSpec ParseTrainSpec(const std::vector<std::string>& words);
+
+// The schedule of a training that begins after `first_step` steps of the
+// checkpoint whose lines are `meta`. Without a checkpoint both are empty.
+LearningRateSchedule ScheduleOf(const TrainSpec& spec, int64_t first_step,
+                                const std::map<std::string, std::string>& meta);
+
+// Line of a checkpoint: the number of steps of its schedule.
+inline constexpr char kScheduleSteps[] = "schedule.steps";
 
 }  // namespace feedrate

@@ -67,7 +67,7 @@ absl::Status TrainChecks::Check(const Catalogue& catalogue, const Job& job,
         "--cold: scope synthetic reads no files; add --scope=e2e, or leave "
         "it out");
   }
-  RETURN_IF_ERROR(CheckResume(settings));
+  RETURN_IF_ERROR(CheckResume(job, settings));
   RETURN_IF_ERROR(CheckClasses(job, settings));
   return CheckValidation(job, settings);
 }
@@ -191,7 +191,8 @@ absl::Status TrainChecks::CheckDevice(const Job& job) const {
       "; use --device=cpu"));
 }
 
-absl::Status TrainChecks::CheckResume(const TrainSettings& settings) {
+absl::Status TrainChecks::CheckResume(const Job& job,
+                                      const TrainSettings& settings) {
   if (options_.resume_from.empty()) return absl::OkStatus();
   const auto meta = CheckpointMeta(
       options_.resume_from,
@@ -201,10 +202,19 @@ absl::Status TrainChecks::CheckResume(const TrainSettings& settings) {
         absl::StrCat("--resume_from: ", meta.status().message()));
   }
   const std::string& model = meta->at("model");
-  if (model == settings.model.name) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--resume_from: ", options_.resume_from, ": is of model ",
-                   model, "; train it with --model=", model));
+  if (model != settings.model.name) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--resume_from: ", options_.resume_from, ": is of model ",
+                     model, "; train it with --model=", model));
+  }
+  const bool has_averages = meta->count("ema") > 0;
+  if (has_averages == (job.settings().count("ema_decay") > 0)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--resume_from: ", options_.resume_from,
+      has_averages ? ": has averages of weights; add its --ema_decay"
+                   : ": has no averages of weights; leave --ema_decay out"));
 }
 
 absl::Status TrainChecks::CheckClasses(const Job& job,

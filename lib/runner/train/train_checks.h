@@ -70,7 +70,7 @@ class TrainChecks {
                           const TrainSettings& settings);
   absl::Status CheckSubject(const Catalogue& catalogue, const Job& job) const;
   absl::Status CheckDevice(const Job& job) const;
-  absl::Status CheckResume(const TrainSettings& settings);
+  absl::Status CheckResume(const Job& job, const TrainSettings& settings);
   // Whether the classes of a local folder are those of the model.
   absl::Status CheckClasses(const Job& job, const TrainSettings& settings);
   absl::Status CheckValidation(const Job& job,

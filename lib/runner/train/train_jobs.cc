@@ -55,6 +55,54 @@ absl::Status CheckMixture(const Job& job, const TrainSettings& s) {
   return absl::OkStatus();
 }
 
+// Settings of how a model learns that only our own step has.
+absl::Status CheckRecipe(const Job& job, const TrainSettings& s) {
+  const auto has = [&job](const char* name) {
+    return job.settings().count(name) > 0;
+  };
+  for (const char* name :
+       {"deterministic", "schedule", "schedule_steps", "learning_rate_warmup",
+        "learning_rate_min", "label_smoothing", "stochastic_depth",
+        "ema_decay"}) {
+    if (!has(name) || job.library() == kTrainLibrary) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--", name, ": only library feedrate has it; leave it out for ",
+        job.library()));
+  }
+  if (!has("schedule") && (has("schedule_steps") || has("learning_rate_min"))) {
+    return absl::InvalidArgumentError(
+        "--schedule_steps and --learning_rate_min: the learning rate does not "
+        "fall; add --schedule=cosine, or leave them out");
+  }
+  if (TrainNumber(job, "learning_rate_min") >
+      TrainNumber(job, "learning_rate")) {
+    return absl::InvalidArgumentError(
+        "--learning_rate_min is above --learning_rate");
+  }
+  if (has("schedule_steps") && TrainNumber(job, "learning_rate_warmup") >
+                                   TrainNumber(job, "schedule_steps")) {
+    return absl::InvalidArgumentError(
+        "--learning_rate_warmup is longer than --schedule_steps");
+  }
+  if (has("label_smoothing") && s.model.kind != ModelKind::kVit) {
+    return absl::InvalidArgumentError(
+        "--label_smoothing: only classes of images are smoothed; leave it out "
+        "for text");
+  }
+  if (has("stochastic_depth") && s.engine == "fused") {
+    return absl::InvalidArgumentError(
+        "--stochastic_depth: engine fused does not have it; use "
+        "--engine=eager");
+  }
+  if ((has("schedule") || has("learning_rate_warmup")) && s.graphs &&
+      s.engine == "eager") {
+    return absl::InvalidArgumentError(
+        "--graphs: a graph of engine eager keeps its learning rate; use "
+        "--engine=fused, or leave --schedule and --learning_rate_warmup out");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
   if (s.graphs && job.device() != "cuda") {
     return absl::InvalidArgumentError(
@@ -89,12 +137,6 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
   if (is_subject && job.settings().count("model") > 0) {
     return absl::InvalidArgumentError(
         "--model: a subject is its own model; leave it out");
-  }
-  if (s.deterministic && job.library() != kTrainLibrary) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--deterministic: only library feedrate has it; leave it "
-                     "out for ",
-                     job.library()));
   }
   if (s.engine == "fused" &&
       (job.device() != "cuda" || s.precision != "bf16")) {
@@ -156,6 +198,7 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
         "--fused_decode: only --loader=dali and dali_gpu decode both ways");
   }
   RETURN_IF_ERROR(CheckMixture(job, s));
+  RETURN_IF_ERROR(CheckRecipe(job, s));
   if (is_e2e &&
       (s.model.kind != ModelKind::kVit || job.library() != kTrainLibrary)) {
     return absl::InvalidArgumentError(

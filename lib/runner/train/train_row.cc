@@ -365,6 +365,9 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   train->set_engine(results[0].engine());
   train->set_method(results[0].method());
   *train->mutable_validations() = results[0].validations();
+  if (results[0].has_last_learning_rate()) {
+    train->set_last_learning_rate(results[0].last_learning_rate());
+  }
   if (results[0].has_skipped_steps()) {
     train->set_skipped_steps(results[0].skipped_steps());
     train->set_loss_scale(results[0].loss_scale());

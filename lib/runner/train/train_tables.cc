@@ -385,17 +385,24 @@ std::string ValidationTable(const std::vector<Row>& rows) {
   const Align right = Align::kRight;
   Table table({"validation of", "step", "images", "loss", "top-1", "top-5"},
               {Align::kLeft, right, right, right, right, right});
+  const auto add = [&table](const std::string& name, const Validation& when,
+                            double loss, double top1, double top5) {
+    std::string images = absl::StrCat(when.images());
+    if (when.skipped() > 0) {
+      absl::StrAppend(&images, ", ", when.skipped(), " skipped");
+    }
+    table.AddRow({name, absl::StrCat(when.step()), images,
+                  SignificantText(loss, 4), PercentText(top1 / 100),
+                  PercentText(top5 / 100)});
+  };
   for (const Row* row : OkRows(rows)) {
     if (!table.empty() && !row->train().validations().empty()) table.AddRule();
-    for (const Validation& validation : row->train().validations()) {
-      std::string images = absl::StrCat(validation.images());
-      if (validation.skipped() > 0) {
-        absl::StrAppend(&images, ", ", validation.skipped(), " skipped");
-      }
-      table.AddRow({NameOf(*row), absl::StrCat(validation.step()), images,
-                    SignificantText(validation.loss(), 4),
-                    PercentText(validation.top1() / 100),
-                    PercentText(validation.top5() / 100)});
+    const std::string name = NameOf(*row);
+    for (const Validation& v : row->train().validations()) {
+      add(name, v, v.loss(), v.top1(), v.top5());
+      if (!v.has_ema_loss()) continue;
+      add(absl::StrCat(name, ", averages"), v, v.ema_loss(), v.ema_top1(),
+          v.ema_top5());
     }
   }
   return table.empty() ? "" : table.ToText();

@@ -171,6 +171,13 @@ TEST(ValidationTableTest, HasALinePerValidation) {
   const std::string table = ValidationTable({row});
   EXPECT_THAT(table, HasSubstr("batch 8    10      50"));
   EXPECT_THAT(table, HasSubstr("batch 8    20      50  1.250  62.0%  98.0%"));
+  Validation* const last = row.mutable_train()->mutable_validations(1);
+  last->set_ema_loss(0.75);
+  last->set_ema_top1(75);
+  last->set_ema_top5(99);
+  EXPECT_THAT(
+      ValidationTable({row}),
+      HasSubstr("batch 8, averages    20      50  0.7500  75.0%  99.0%"));
   row.mutable_train()->mutable_validations(1)->set_skipped(3);
   EXPECT_THAT(ValidationTable({row}), HasSubstr("  50, 3 skipped  "));
 }
