@@ -23,6 +23,7 @@ beside=$!
 status=0
 python3 tools/train/files_test.py "$bin" || status=1
 python3 tools/train/eval_test.py "$bin" || status=1
+python3 tools/train/weights_test.py "$bin" || status=1
 python3 tools/train/image_eval_test.py "$bin" || status=1
 "$(dev/python_env.sh dev/locks/storage.lock)/bin/python" -B \
   tools/train/stores_test.py "$bin" || status=1

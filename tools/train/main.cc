@@ -43,6 +43,11 @@ DEFINE_string(checkpoint, "",
               "FILE: write a checkpoint here after the measured steps");
 DEFINE_int64(checkpoint_every, 0, "N: also write the checkpoint every N steps");
 DEFINE_string(resume_from, "", "FILE: checkpoint to continue from");
+DEFINE_string(export, "",
+              "FILE: write the weights here after the measured steps, as "
+              "safetensors");
+DEFINE_string(export_ema, "", "FILE: the same for the averages of --ema_decay");
+DEFINE_string(import, "", "FILE: safetensors with the weights to begin with");
 DEFINE_int64(validate_every, 0,
              "N: with --scope=e2e, evaluate the model on --validation_dataset "
              "every N steps and after the measured ones; no part of the "
@@ -221,6 +226,9 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   options.checkpoint = FLAGS_checkpoint;
   options.checkpoint_every = FLAGS_checkpoint_every;
   options.resume_from = FLAGS_resume_from;
+  options.import_weights = FLAGS_import;
+  options.export_weights = FLAGS_export;
+  options.export_ema = FLAGS_export_ema;
   options.validation_dataset = FLAGS_validation_dataset;
   options.validate_every = FLAGS_validate_every;
   options.cold = FLAGS_cold;

@@ -188,8 +188,19 @@ printf 'feedrate_checkpoint 2\nsha256 %064d\nmeta model byte_lm_tiny\ndata\n' 0 
   >"$TEST_TMPDIR/flipped.ckpt"
 refuses "--resume_from: $TEST_TMPDIR/flipped.ckpt: is damaged" \
   --resume-from="$TEST_TMPDIR/flipped.ckpt" --model=byte_lm_tiny
+refuses "--import: $TEST_TMPDIR/none: " --import="$TEST_TMPDIR/none"
+refuses "--import: $TEST_TMPDIR/images: " --import="$TEST_TMPDIR/images"
+refuses "--import: $TEST_TMPDIR/bad.ckpt: is no safetensors file" \
+  --import="$TEST_TMPDIR/bad.ckpt"
+printf '\2\0\0\0\0\0\0\0{}' >"$TEST_TMPDIR/empty.safetensors"
+refuses "--import: $TEST_TMPDIR/empty.safetensors: has no patch.weight, which vit5_tiny needs" \
+  --import="$TEST_TMPDIR/empty.safetensors"
+refuses '--export_ema: there are no averages of weights; add --ema_decay' \
+  --export-ema="$TEST_TMPDIR/ema"
+refuses '--export and --import: only library feedrate has them' \
+  --libraries=torch_eager --export="$TEST_TMPDIR/weights"
 # Below a file there can be no folder.
-for flag in checkpoint metrics; do
+for flag in checkpoint metrics export; do
   refuses "--$flag: $TEST_TMPDIR/bad.ckpt/x" \
     "--$flag=$TEST_TMPDIR/bad.ckpt/x"
   refuses "--$flag: $TEST_TMPDIR/images" "--$flag=$TEST_TMPDIR/images"

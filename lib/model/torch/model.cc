@@ -8,6 +8,9 @@
 #include <ATen/ops/full.h>
 
 #include <cmath>
+#include <map>
+
+#include "lib/model/weights.h"
 
 namespace feedrate {
 namespace {
@@ -23,38 +26,44 @@ constexpr double kImageScale = 1e-1;
 class WeightMaker {
  public:
   // `parameters` must outlive it.
-  WeightMaker(const ModelOptions& options, std::vector<Parameter>* parameters);
+  WeightMaker(const ModelSpec& spec, const ModelOptions& options,
+              std::vector<Parameter>* parameters);
 
-  // Normal distribution clipped at two standard deviations.
-  at::Tensor Normal(const std::string& name, at::IntArrayRef shape,
-                    double deviation);
-  at::Tensor Constant(const std::string& name, at::IntArrayRef shape,
-                      double value);
+  // Names are those of WeightsOf. Normal distribution clipped at two standard
+  // deviations.
+  at::Tensor Normal(const std::string& name, double deviation);
+  at::Tensor Constant(const std::string& name, double value);
 
  private:
+  const std::vector<int64_t>& ShapeOf(const std::string& name) const {
+    return shapes_.at(name);
+  }
   at::Tensor Add(const std::string& name, const at::Tensor& value);
 
+  std::map<std::string, std::vector<int64_t>> shapes_;
   const at::Device device_;
   at::Generator generator_;
   std::vector<Parameter>* const parameters_;
 };
 
-WeightMaker::WeightMaker(const ModelOptions& options,
+WeightMaker::WeightMaker(const ModelSpec& spec, const ModelOptions& options,
                          std::vector<Parameter>* parameters)
     : device_(options.device),
       generator_(at::detail::createCPUGenerator(options.seed)),
-      parameters_(parameters) {}
+      parameters_(parameters) {
+  for (const WeightShape& weight : WeightsOf(spec)) {
+    shapes_[weight.name] = weight.shape;
+  }
+}
 
-at::Tensor WeightMaker::Normal(const std::string& name, at::IntArrayRef shape,
-                               double deviation) {
-  const at::Tensor value = at::empty(shape, at::kFloat);
+at::Tensor WeightMaker::Normal(const std::string& name, double deviation) {
+  const at::Tensor value = at::empty(ShapeOf(name), at::kFloat);
   value.normal_(0, deviation, generator_).clamp_(-2 * deviation, 2 * deviation);
   return Add(name, value);
 }
 
-at::Tensor WeightMaker::Constant(const std::string& name, at::IntArrayRef shape,
-                                 double number) {
-  return Add(name, at::full(shape, number, at::kFloat));
+at::Tensor WeightMaker::Constant(const std::string& name, double number) {
+  return Add(name, at::full(ShapeOf(name), number, at::kFloat));
 }
 
 at::Tensor WeightMaker::Add(const std::string& name, const at::Tensor& value) {
@@ -88,8 +97,6 @@ struct Block {
 // Makes the weights of a block, named `prefix`.qkv and so on.
 Block MakeBlock(const ModelSpec& spec, const std::string& prefix,
                 WeightMaker* weights) {
-  const int64_t width = spec.width;
-  const int64_t hidden = spec.mlp_width();
   const double scale = spec.kind == ModelKind::kVit ? kImageScale : 1;
   // Products that are added to the residual stream: smaller the more there are.
   const double added = kDeviation / std::sqrt(2.0 * spec.layers);
@@ -97,19 +104,18 @@ Block MakeBlock(const ModelSpec& spec, const std::string& prefix,
   Block block;
   block.heads = spec.heads;
   block.causal = spec.kind == ModelKind::kByteLm;
-  block.attention_norm = weights->Constant(name("attention_norm"), {width}, 1);
-  block.qkv = weights->Normal(name("qkv"), {3 * width, width}, kDeviation);
-  block.q_norm = weights->Constant(name("q_norm"), {spec.head_width()}, 1);
-  block.k_norm = weights->Constant(name("k_norm"), {spec.head_width()}, 1);
-  block.projection = weights->Normal(name("projection"), {width, width}, added);
-  block.attention_scale =
-      weights->Constant(name("attention_scale"), {width}, scale);
-  block.mlp_norm = weights->Constant(name("mlp_norm"), {width}, 1);
-  block.up = weights->Normal(name("up"), {hidden, width}, kDeviation);
-  block.up_bias = weights->Constant(name("up_bias"), {hidden}, 0);
-  block.down = weights->Normal(name("down"), {width, hidden}, added);
-  block.down_bias = weights->Constant(name("down_bias"), {width}, 0);
-  block.mlp_scale = weights->Constant(name("mlp_scale"), {width}, scale);
+  block.attention_norm = weights->Constant(name("attention_norm"), 1);
+  block.qkv = weights->Normal(name("qkv"), kDeviation);
+  block.q_norm = weights->Constant(name("q_norm"), 1);
+  block.k_norm = weights->Constant(name("k_norm"), 1);
+  block.projection = weights->Normal(name("projection"), added);
+  block.attention_scale = weights->Constant(name("attention_scale"), scale);
+  block.mlp_norm = weights->Constant(name("mlp_norm"), 1);
+  block.up = weights->Normal(name("up"), kDeviation);
+  block.up_bias = weights->Constant(name("up_bias"), 0);
+  block.down = weights->Normal(name("down"), added);
+  block.down_bias = weights->Constant(name("down_bias"), 0);
+  block.mlp_scale = weights->Constant(name("mlp_scale"), scale);
   return block;
 }
 
@@ -149,7 +155,7 @@ class Trunk {
       blocks_.push_back(
           MakeBlock(spec, "blocks." + std::to_string(i), weights));
     }
-    norm_ = weights->Constant("norm", {spec.width}, 1);
+    norm_ = weights->Constant("norm", 1);
     rotation_ = MakeRotation(spec);
     rotation_.cos = rotation_.cos.to(options.device);
     rotation_.sin = rotation_.sin.to(options.device);
@@ -187,17 +193,14 @@ class Vit5 : public Model {
  public:
   Vit5(const ModelSpec& spec, const ModelOptions& options)
       : Model(spec, options) {
-    WeightMaker weights(options, &parameters_);
-    patch_ =
-        weights.Normal("patch", {spec.width, spec.patch_values()}, kDeviation);
-    patch_bias_ = weights.Constant("patch_bias", {spec.width}, 0);
-    class_token_ =
-        weights.Normal("class_token", {1, 1, spec.width}, kDeviation);
-    registers_ = weights.Normal("registers", {1, spec.registers, spec.width},
-                                kDeviation);
+    WeightMaker weights(spec, options, &parameters_);
+    patch_ = weights.Normal("patch", kDeviation);
+    patch_bias_ = weights.Constant("patch_bias", 0);
+    class_token_ = weights.Normal("class_token", kDeviation);
+    registers_ = weights.Normal("registers", kDeviation);
     trunk_ = std::make_unique<Trunk>(spec, options, &weights);
-    head_ = weights.Normal("head", {spec.classes, spec.width}, kDeviation);
-    head_bias_ = weights.Constant("head_bias", {spec.classes}, 0);
+    head_ = weights.Normal("head", kDeviation);
+    head_bias_ = weights.Constant("head_bias", 0);
   }
 
   at::Tensor Forward(const at::Tensor& input,
@@ -237,11 +240,10 @@ class ByteLm : public Model {
  public:
   ByteLm(const ModelSpec& spec, const ModelOptions& options)
       : Model(spec, options) {
-    WeightMaker weights(options, &parameters_);
-    embedding_ =
-        weights.Normal("embedding", {spec.vocabulary, spec.width}, kDeviation);
+    WeightMaker weights(spec, options, &parameters_);
+    embedding_ = weights.Normal("embedding", kDeviation);
     trunk_ = std::make_unique<Trunk>(spec, options, &weights);
-    head_ = weights.Normal("head", {spec.vocabulary, spec.width}, kDeviation);
+    head_ = weights.Normal("head", kDeviation);
   }
 
   at::Tensor Forward(const at::Tensor& input,

@@ -32,6 +32,7 @@
 #include "lib/model/torch/script_model.h"
 #include "lib/model/torch/trainer.h"
 #include "lib/model/worker/answer.h"
+#include "lib/model/worker/exported_weights.h"
 #include "lib/model/worker/train_data.h"
 #include "lib/model/worker/validation.h"
 
@@ -112,6 +113,7 @@ class Training {
     NotePeaks();
     if (spec_.validate_every > 0) Validate();
     Save();
+    if (spec_.rank == 0) Export();
     if (spec_.graphs) graph_phases_ = trainer_->GraphPhases();
     if (spec_.count) CountProducts();
     Profile();
@@ -155,6 +157,9 @@ class Training {
     } else {
       model_ = LoadScriptModel(spec_.script, device_->device());
       model_spec_ = model_->spec();
+    }
+    if (!spec_.import_weights.empty()) {
+      ImportWeights(spec_.import_weights, *model_);
     }
     OptimizerOptions optimizer_options;
     optimizer_options.name = spec_.optimizer;
@@ -389,6 +394,17 @@ class Training {
       checkpoint.meta[kScheduleSteps] = std::to_string(schedule_.steps);
     }
     SaveCheckpoint(spec_.checkpoint, checkpoint);
+  }
+
+  void Export() const {
+    std::map<std::string, std::string> about = MetaOfClasses(data_->classes());
+    about["step"] = std::to_string(trainer_->step());
+    for (const bool averaged : {false, true}) {
+      const std::string& path =
+          averaged ? spec_.export_ema : spec_.export_weights;
+      if (path.empty()) continue;
+      ExportWeights(path, model_spec_, trainer_->Weights(averaged), about);
+    }
   }
 
   // After the measured steps, which profiling would disturb. Where nobody asks

@@ -111,6 +111,11 @@ struct TrainSpec {
   bool checkpoint_weights_only = false;
   // Checkpoint to continue from.
   std::string resume;
+  // Safetensors files: the weights to begin with, and where to write those
+  // after the measured steps, and their averages. Empty: none.
+  std::string import_weights;
+  std::string export_weights;
+  std::string export_ema;
 
   // Whether to measure the device's maximum rates, and to count products and
   // profile kernels in extra steps.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +13,8 @@
 #include "lib/base/text.h"
 #include "lib/loader/source/data_folder.h"
 #include "lib/machine/gpu.h"
+#include "lib/model/safetensors.h"
+#include "lib/model/weights.h"
 #include "lib/model/worker/image_files.h"
 #include "lib/planning/subjects.h"
 #include "lib/records/attempts.h"
@@ -59,6 +62,7 @@ absl::Status TrainChecks::Check(const Catalogue& catalogue, const Job& job,
   WorkerPlaces places = PlacesOfThisProgram(catalogue.configs_dir());
   places.python = python_;
   RETURN_IF_ERROR(CheckSubject(catalogue, job));
+  RETURN_IF_ERROR(CheckWeightFiles(job, settings));
   RETURN_IF_ERROR(FindPrograms(places, job, settings.loader));
   RETURN_IF_ERROR(CheckDevice(job));
   RETURN_IF_ERROR(FindRecipe(catalogue, settings));
@@ -191,6 +195,40 @@ absl::Status TrainChecks::CheckDevice(const Job& job) const {
       "; use --device=cpu"));
 }
 
+absl::Status TrainChecks::CheckWeightFiles(
+    const Job& job, const TrainSettings& settings) const {
+  const std::string& file = options_.import_weights;
+  const bool exports =
+      !options_.export_weights.empty() || !options_.export_ema.empty();
+  if ((exports || !file.empty()) && job.library() != kTrainLibrary) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--export and --import: only library feedrate has them; leave them "
+        "out for ",
+        job.library()));
+  }
+  if (!options_.export_ema.empty() && job.settings().count("ema_decay") == 0) {
+    return absl::InvalidArgumentError(
+        "--export_ema: there are no averages of weights; add --ema_decay");
+  }
+  if (file.empty()) return absl::OkStatus();
+  if (!options_.resume_from.empty()) {
+    return absl::InvalidArgumentError(
+        "--import: --resume_from has the weights; leave one out");
+  }
+  const auto bytes = PlainFileBytes(file);
+  if (!bytes.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--import: ", bytes.status().message()));
+  }
+  std::ifstream in(file, std::ios::binary);
+  SafetensorsHeader header;
+  std::string wrong = ReadSafetensorsHeader(in, *bytes, &header);
+  if (wrong.empty()) wrong = CheckWeights(header, settings.model);
+  return wrong.empty() ? absl::OkStatus()
+                       : absl::InvalidArgumentError(
+                             absl::StrCat("--import: ", file, ": ", wrong));
+}
+
 absl::Status TrainChecks::CheckResume(const Job& job,
                                       const TrainSettings& settings) {
   if (options_.resume_from.empty()) return absl::OkStatus();
@@ -274,6 +312,8 @@ absl::Status TrainChecks::CheckValidation(const Job& job,
 absl::Status CheckTrainOptions(const TrainRunOptions& options) {
   RETURN_IF_ERROR(CheckWritable("--checkpoint", options.checkpoint));
   RETURN_IF_ERROR(CheckWritable("--metrics", options.metrics));
+  RETURN_IF_ERROR(CheckWritable("--export", options.export_weights));
+  RETURN_IF_ERROR(CheckWritable("--export_ema", options.export_ema));
   const TrainProfile& profile = options.profile;
   if (!profile.form.empty()) {
     RETURN_IF_ERROR(CheckChoice("--profile", profile.form, {"trace", "tb"}));

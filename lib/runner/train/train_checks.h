@@ -71,6 +71,9 @@ class TrainChecks {
   absl::Status CheckSubject(const Catalogue& catalogue, const Job& job) const;
   absl::Status CheckDevice(const Job& job) const;
   absl::Status CheckResume(const Job& job, const TrainSettings& settings);
+  // The files of --import and --export.
+  absl::Status CheckWeightFiles(const Job& job,
+                                const TrainSettings& settings) const;
   // Whether the classes of a local folder are those of the model.
   absl::Status CheckClasses(const Job& job, const TrainSettings& settings);
   absl::Status CheckValidation(const Job& job,

@@ -64,7 +64,7 @@ std::string Words(const Job& job) {
 
 // Arguments of the processes that are not part of a job. `trial` counts the
 // trainings of a library from 0: each has its own traces. `saves`: it writes
-// the checkpoint.
+// the checkpoint and exports weights.
 std::vector<std::string> WordsOf(const TrainRunOptions& options, int trial,
                                  bool saves) {
   std::vector<std::string> words;
@@ -82,6 +82,17 @@ std::vector<std::string> WordsOf(const TrainRunOptions& options, int trial,
     words.push_back(absl::StrCat("checkpoint=", options.checkpoint));
     words.push_back(
         absl::StrCat("checkpoint_every=", options.checkpoint_every));
+  }
+  if (saves) {
+    if (!options.export_weights.empty()) {
+      words.push_back(absl::StrCat("export=", options.export_weights));
+    }
+    if (!options.export_ema.empty()) {
+      words.push_back(absl::StrCat("export_ema=", options.export_ema));
+    }
+  }
+  if (!options.import_weights.empty()) {
+    words.push_back(absl::StrCat("import=", options.import_weights));
   }
   if (!options.resume_from.empty()) {
     words.push_back(absl::StrCat("resume=", options.resume_from));

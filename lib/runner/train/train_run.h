@@ -51,6 +51,11 @@ struct TrainRunOptions {
   std::string checkpoint;
   int64_t checkpoint_every = 0;
   std::string resume_from;
+  // Safetensors files: weights to begin with, and those to write, and their
+  // averages. Empty means none.
+  std::string import_weights;
+  std::string export_weights;
+  std::string export_ema;
   // Evaluates the model on this labeled folder every so many steps. Empty and 0
   // mean that it is not.
   std::string validation_dataset;
