@@ -228,7 +228,9 @@ std::string Estimates(const Policy& policy) {
               {Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight});
   for (const DefaultThroughput& d : c.default_throughput()) {
     table.AddRow(
-        {d.media(), d.mode(), d.device(), absl::StrCat(d.items_per_s())});
+        {d.media(),
+         d.has_model() ? absl::StrCat(d.mode(), " ", d.model()) : d.mode(),
+         d.device(), absl::StrCat(d.items_per_s())});
   }
   return absl::StrCat(
       "## Estimates\n\nWithout rows of earlier runs (`plan --rows`), `cost_s` "
@@ -236,8 +238,8 @@ std::string Estimates(const Policy& policy) {
       "from the published number of the cell "
       "(configs/published/), else from this table; ",
       c.passes_per_run(), " passes per run and ", c.job_overhead_s(),
-      " s per job are added.\n\n", table.ToMarkdown(Table::Cells::kMarkdown),
-      "\n");
+      " s per job are added. A training takes its samples once.\n\n",
+      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string Campaign(const Policy& policy) {

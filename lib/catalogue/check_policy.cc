@@ -99,7 +99,7 @@ absl::Status CheckCost(const Policy& policy, const std::string& file) {
   check.That(cost.has_job_overhead_s() && cost.job_overhead_s() >= 0,
              "cost.job_overhead_s must be there and at least 0");
   check.That(cost.passes_per_run() > 0, "cost.passes_per_run must be above 0");
-  absl::flat_hash_set<std::tuple<View, View, View>> seen;
+  absl::flat_hash_set<std::tuple<View, View, View, View>> seen;
   for (int i = 0; i < cost.default_throughput_size() && check.ok(); ++i) {
     const DefaultThroughput& d = cost.default_throughput(i);
     const std::string name =
@@ -109,7 +109,7 @@ absl::Status CheckCost(const Policy& policy, const std::string& file) {
     check.OneOf("mode", d.mode(), KnownModes());
     check.OneOf("device", d.device(), KnownDevices());
     check.That(d.items_per_s() > 0, "items_per_s must be above 0");
-    check.That(seen.insert({d.media(), d.mode(), d.device()}).second,
+    check.That(seen.insert({d.media(), d.mode(), d.device(), d.model()}).second,
                "this entry is there twice");
   }
   return check.status();

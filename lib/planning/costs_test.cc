@@ -163,8 +163,70 @@ TEST_F(CostModelTest, AllOfTheDataSetIsTakenForImageNet) {
 
 TEST_F(CostModelTest, UnknownKindsGetAFallback) {
   Job job = TheJob("x", "y", 1);
-  job.set_mode("train");
+  job.set_mode("mixture");
   EXPECT_DOUBLE_EQ(Seconds(job), 5 + 0.1 + 20);
+}
+
+// Of all samples, warm-up included, at the rate of the model.
+TEST_F(CostModelTest, ATrainingCostsItsSteps) {
+  const Policy policy = Parse<Policy>(
+      "cost { job_overhead_s: 5 passes_per_run: 2 default_throughput { "
+      "media: \"image\" mode: \"train\" device: \"cuda\" "
+      "model: \"vit5_small\" items_per_s: 200 } }");
+  Job job = TheJob("feedrate", "", 2, 0);
+  job.set_mode("train");
+  job.set_device("cuda");
+  job.set_batch_size(8);
+  auto& settings = *job.mutable_settings();
+  settings = {};
+  settings["model"] = "vit5_small";
+  settings["accumulation"] = "4";
+  settings["warmup"] = "10";
+  settings["steps"] = "90";
+  const auto seconds = [&] {
+    return CostModel(policy, published_)
+        .Of(job, "image", Parse<Execution>(kExecution))
+        .seconds;
+  };
+  EXPECT_DOUBLE_EQ(seconds(), 2 * (5 + 32 * 100 / 200.0));
+  settings.erase("steps");
+  settings["epochs"] = "3";
+  job.set_num_items(1000);
+  EXPECT_DOUBLE_EQ(seconds(), 2 * (5 + (32 * 10 + 3000) / 200.0));
+  settings["world_size"] = "4";
+  EXPECT_DOUBLE_EQ(seconds(), 2 * (5 + (32 * 10 + 750) / 200.0));
+  settings["model"] = "vit5_base";
+  EXPECT_DOUBLE_EQ(seconds(), 2 * (5 + (32 * 10 + 750) / 100.0));
+}
+
+// Rows of a short training tell of a long one of the same model.
+TEST_F(CostModelTest, ATrainingCostsWhatItsModelDid) {
+  Job job = TheJob("feedrate", "", 1, 0);
+  job.set_mode("train");
+  job.set_batch_size(8);
+  (*job.mutable_settings())["model"] = "vit5_tiny";
+  (*job.mutable_settings())["steps"] = "500";
+  job.set_job_id("long");
+  Row row;
+  row.set_status("ok");
+  row.set_scenario(job.scenario());
+  row.set_job_id("short");
+  row.set_mode("train");
+  row.set_device("cpu");
+  row.set_library("feedrate");
+  row.set_items(80);
+  row.set_elapsed_s(2);
+  row.set_duration_s(3);
+  (*row.mutable_settings())["model"] = "vit5_tiny";
+  MeasuredCosts measured;
+  measured.Add(row);
+  const CostModel model(policy_, published_, &measured);
+  const auto of = [&] {
+    return model.Of(job, "image", Parse<Execution>(kExecution));
+  };
+  EXPECT_DOUBLE_EQ(of().seconds, 2 * 50 + 1);
+  (*job.mutable_settings())["model"] = "vit5_base";
+  EXPECT_EQ(of().basis, "default");
 }
 
 using ::testing::ElementsAre;

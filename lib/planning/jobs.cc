@@ -14,6 +14,7 @@
 #include "lib/planning/variants.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/record_io.h"
+#include "lib/records/train_settings.h"
 
 namespace feedrate {
 namespace {
@@ -30,13 +31,27 @@ double ItemsOf(const Job& job, absl::string_view media) {
   return media == "clip" ? kAllClips : kAllImages;
 }
 
+// Samples of the measured steps of a training, or if `all`, of those before
+// them too: those of each process, because they work at the same time.
+double SamplesOf(const Job& job, bool all) {
+  const double samples = job.batch_size() * TrainNumber(job, "accumulation");
+  const double before = all ? samples * TrainNumber(job, "warmup") : 0;
+  const double epochs = TrainNumber(job, "epochs");
+  if (epochs == 0) return before + samples * TrainNumber(job, "steps");
+  return before +
+         epochs * ItemsOf(job, "image") / TrainNumber(job, "world_size");
+}
+
 // Digits beyond a millisecond are noise in a record.
 double Rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
 
 // Job and row have the same fields.
 template <typename Record>
 std::string CellOf(const Record& record) {
-  return absl::StrCat("cell|", record.scenario(), "|", record.mode(), "|",
+  // Models differ more than libraries.
+  const auto model = record.settings().find("model");
+  return absl::StrCat(model == record.settings().end() ? "" : model->second,
+                      "|", "cell|", record.scenario(), "|", record.mode(), "|",
                       record.scope(), "|", record.library(), "|",
                       record.transform(), "|", record.device());
 }
@@ -104,7 +119,8 @@ double CostModel::ItemsPerSecond(const Job& job, absl::string_view media,
   *basis = "default";
   for (const DefaultThroughput& entry : policy_.cost().default_throughput()) {
     if (entry.media() == media && entry.mode() == job.mode() &&
-        entry.device() == job.device()) {
+        entry.device() == job.device() &&
+        (!entry.has_model() || entry.model() == TrainText(job, "model"))) {
       return entry.items_per_s();
     }
   }
@@ -114,7 +130,10 @@ double CostModel::ItemsPerSecond(const Job& job, absl::string_view media,
 Cost CostModel::Of(const Job& job, absl::string_view media,
                    const Execution& execution) const {
   if (job.has_unsupported_reason()) return Cost();
-  const double items = ItemsOf(job, media);
+  const bool trains = job.mode() == "train";
+  const double items =
+      trains ? SamplesOf(job, /*all=*/false) * TrainNumber(job, "world_size")
+             : ItemsOf(job, media);
   if (measured_ != nullptr) {
     const absl::optional<double> seconds = measured_->Seconds(job, items);
     if (seconds.has_value()) return {Rounded(*seconds), "rows"};
@@ -122,6 +141,12 @@ Cost CostModel::Of(const Job& job, absl::string_view media,
   Cost cost;
   const CostPolicy& policy = policy_.cost();
   const double per_item_s = 1 / ItemsPerSecond(job, media, &cost.basis);
+  if (trains) {
+    cost.seconds = Rounded(
+        job.run_indexes_size() *
+        (policy.job_overhead_s() + SamplesOf(job, /*all=*/true) * per_item_s));
+    return cost;
+  }
   const double preflight_s =
       per_item_s * std::min<double>(items, execution.preflight_items());
   cost.seconds = policy.job_overhead_s() + preflight_s;
