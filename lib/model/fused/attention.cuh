@@ -1,5 +1,5 @@
 // What attention and its backward pass share: a head in shared memory, and how
-// lanes load, multiply and store its tiles. For these two files only.
+// lanes load, multiply and store its tiles. For these files only.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "lib/model/fused/check_support.cuh"
+#include "lib/model/fused/hopper_attention.h"
 
 namespace feedrate {
 namespace fused {
@@ -54,13 +55,50 @@ void CheckHeads(const QkNormRope& a, const std::vector<double>& rotated_q,
   Hold("  K, normed and rotated", k.Read(), rotated_k, kRounded);
 }
 
+// Hopper's kernel against the other one's log sums, and `mixed`.
+void CheckHopper(const AttentionSizes& z, const QkNormRope& a,
+                 const std::vector<double>& mixed,
+                 const std::vector<double>& log_sum) {
+  if (!HasHopperAttention()) {
+    std::printf("  on Hopper: not on this GPU\n");
+    return;
+  }
+  CheckBuffer<Bf16> d_mixed(mixed.size());
+  CheckBuffer<float> d_log(log_sum.size());
+  const auto run = [&] {
+    RunHopperAttention(a, z.queries, d_mixed, d_log, nullptr);
+    cudaDeviceSynchronize();
+    Check("attention");
+    return d_mixed.Read();
+  };
+  const std::vector<double> got = run();
+  Hold("  result, Hopper", got, mixed, 1e-2);
+  // Of queries only: nothing reads the others.
+  const auto asked = [&](const std::vector<double>& all) {
+    std::vector<double> some;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (static_cast<int64_t>(i % kShortTokens) < z.queries) {
+        some.push_back(all[i]);
+      }
+    }
+    return some;
+  };
+  const std::vector<double> got_log = asked(d_log.Read());
+  Hold("  sums of the softmax, Hopper", got_log, asked(log_sum), 1e-4);
+  if (run() != got || asked(d_log.Read()) != got_log) {
+    std::printf("  two runs differ  <-- WRONG\n");
+    ++failures;
+  }
+}
+
 }  // namespace
 
 void CheckAttention(const AttentionSizes& z) {
   const int64_t rows = z.batch * z.tokens, width = z.heads * 64;
   const auto qkv = Random<Bf16>(rows * 3 * width);
   const auto dmixed = Random<Bf16>(z.batch * z.queries * width);
-  const auto q_weight = Random<float>(64, 0.2f, 1.2f);
+  auto q_weight = Random<float>(64, 0.2f, 1.2f);
+  if (z.weight != 0) q_weight[5] = z.weight;
   const auto k_weight = Random<float>(64, 0.2f, 1.2f);
   std::vector<float> cos, sin;
   for (int64_t i = 0; i < z.tokens * 64; ++i) {
@@ -165,6 +203,7 @@ void CheckAttention(const AttentionSizes& z) {
               static_cast<long long>(z.tokens),
               static_cast<long long>(z.queries));
   Hold("  result", d_mixed.Read(), mixed, 1e-2);
+  CheckHopper(z, a, mixed, d_log.Read());
   const char* const names[] = {"  gradient of Q", "  gradient of K",
                                "  gradient of V"};
   for (int part = 0; part < 3; ++part) {
@@ -225,6 +264,12 @@ void TimeAttention(const AttentionSizes& z) {
          RunShortAttention(a, z.queries, mixed, log_sum, nullptr);
        }),
        4, flops);
+  if (HasHopperAttention()) {
+    line("attention, Hopper", Microseconds([&] {
+           RunHopperAttention(a, z.queries, mixed, log_sum, nullptr);
+         }),
+         4, flops);
+  }
   line("attention, backward", Microseconds([&] {
          RunShortAttentionBackward(a, z.queries, mixed, log_sum, dmixed, dqkv,
                                    dweight, dweight + 64, partial, false,

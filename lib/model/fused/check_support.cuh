@@ -18,6 +18,8 @@ namespace fused {
 
 struct AttentionSizes {
   int64_t batch, heads, tokens, queries;
+  // One weight of the norm of Q, if it is not 0.
+  float weight = 0;
 };
 
 // In attention_check.cu.

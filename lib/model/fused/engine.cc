@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lib/model/fused/engine_parts.h"
+#include "lib/model/fused/hopper_attention.h"
 #include "lib/model/fused/hopper_products.h"
 
 namespace feedrate {
@@ -136,8 +137,9 @@ void FusedEngine::ForwardAttention(Block* block) {
   const cudaStream_t s = Stream();
   const fused::QkNormRope rope = RopeOf(*block);
   if (!is_text_) {
-    fused::RunShortAttention(rope, block->queries, Half(block->mixed),
-                             Floats(block->log_sum), s);
+    (fused::HasHopperAttention() ? fused::RunHopperAttention
+                                 : fused::RunShortAttention)(
+        rope, block->queries, Half(block->mixed), Floats(block->log_sum), s);
     return;
   }
   fused::RunQkNormRope(rope, Half(block->q), Half(block->k), s);

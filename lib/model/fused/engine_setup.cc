@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "lib/model/fused/engine_parts.h"
+#include "lib/model/fused/hopper_attention.h"
 #include "lib/model/fused/hopper_products.h"
 #include "lib/model/torch/parts.h"
 
@@ -365,14 +366,17 @@ std::string FusedEngine::DescribeProducts() const {
 }
 
 std::string FusedEngine::Method() const {
-  std::string text = std::string("attention by ") +
-                     (!is_text_ ? "a kernel of feedrate"
-                      : at::globalContext().deterministicAlgorithms()
-                          ? "torch's flash attention"
-                          : "cuDNN") +
-                     (gelu_inside_ ? "; GELU in products of feedrate" : "") +
-                     "; " + optimizer_.name + " in one launch; cuBLASLt " +
-                     std::to_string(cublasLtGetVersion()) + ", algorithms";
+  std::string text =
+      std::string("attention by ") +
+      (!is_text_ ? fused::HasHopperAttention()
+                       ? "kernels of feedrate, the forward one with wgmma"
+                       : "kernels of feedrate"
+       : at::globalContext().deterministicAlgorithms()
+           ? "torch's flash attention"
+           : "cuDNN") +
+      (gelu_inside_ ? "; GELU in products of feedrate" : "") + "; " +
+      optimizer_.name + " in one launch; cuBLASLt " +
+      std::to_string(cublasLtGetVersion()) + ", algorithms";
   const char* separator = " ";
   for (const auto& named : Products()) {
     text += separator + named.first + " " + named.second->AlgorithmName();

@@ -7,6 +7,8 @@
 #include <cuda_bf16.h>
 
 #include <cstdint>
+#include <stdexcept>
+#include <vector>
 
 namespace feedrate {
 namespace fused {
@@ -86,6 +88,34 @@ __device__ __forceinline__ void SaveTile(const CUtensorMap& to,
       "r"(SharedPlace(from)), "r"(column), "r"(row)
       : "memory");
 }
+// The same for a stack of matrices: the tile of matrix `matrix`.
+__device__ __forceinline__ void LoadTile(const CUtensorMap& from, char* to,
+                                         uint64_t* barrier, int column, int row,
+                                         int matrix) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx"
+      "::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(SharedPlace(to)),
+      "l"(&from), "r"(SharedPlace(barrier)), "r"(column), "r"(row), "r"(matrix)
+      : "memory");
+}
+__device__ __forceinline__ void PrefetchTile(const CUtensorMap& from,
+                                             int column, int row, int matrix) {
+  asm volatile(
+      "cp.async.bulk.prefetch.tensor.3d.L2.global [%0, {%1, %2, %3}];" ::"l"(
+          &from),
+      "r"(column), "r"(row), "r"(matrix)
+      : "memory");
+}
+__device__ __forceinline__ void SaveTile(const CUtensorMap& to,
+                                         const char* from, int column, int row,
+                                         int matrix) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group "
+      "[%0, {%2, %3, %4}], [%1];\n"
+      "cp.async.bulk.commit_group;" ::"l"(&to),
+      "r"(SharedPlace(from)), "r"(column), "r"(row), "r"(matrix)
+      : "memory");
+}
 // Until all but the last `kLeft` tiles that this thread saves have left shared
 // memory.
 template <int kLeft>
@@ -121,6 +151,12 @@ template <int kLeft>
 __device__ __forceinline__ void WaitForProducts() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
 }
+// The sums are there: nothing that uses them is moved before this.
+template <int kCount>
+__device__ __forceinline__ void Products(float (&c)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(c[i])::"memory");
+}
 
 // c (+)= a b, 64 x 128 x 16. kTransposed: b is stored by rows of its 16 inner
 // values, else by rows of its 128 columns.
@@ -154,6 +190,114 @@ __device__ __forceinline__ void Multiply64x128(float (&c)[64], uint64_t a,
         "+f"(c[61]), "+f"(c[62]), "+f"(c[63])
       : "l"(a), "l"(b), "r"(static_cast<int>(add)),
         "n"(static_cast<int>(kTransposed)));
+}
+
+// 64 x 104 x 16; b is stored by rows of its 104 columns.
+__device__ __forceinline__ void Multiply64x104(float (&c)[52], uint64_t a,
+                                               uint64_t b, bool add) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.b32 p, %54, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n104k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, "
+      "%15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, "
+      "%29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, "
+      "%43, %44, %45, %46, %47, %48, %49, %50, %51}, "
+      "%52, %53, p, 1, 1, 0, 0;\n"
+      "}\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
+        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]),
+        "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]),
+        "+f"(c[16]), "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]),
+        "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), "+f"(c[25]),
+        "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]),
+        "+f"(c[31]), "+f"(c[32]), "+f"(c[33]), "+f"(c[34]), "+f"(c[35]),
+        "+f"(c[36]), "+f"(c[37]), "+f"(c[38]), "+f"(c[39]), "+f"(c[40]),
+        "+f"(c[41]), "+f"(c[42]), "+f"(c[43]), "+f"(c[44]), "+f"(c[45]),
+        "+f"(c[46]), "+f"(c[47]), "+f"(c[48]), "+f"(c[49]), "+f"(c[50]),
+        "+f"(c[51])
+      : "l"(a), "l"(b), "r"(static_cast<int>(add)));
+}
+// 64 x 64 x 16 with a in registers: of each 16 rows of a warp, rows g and g +
+// 8, columns 2 t and 2 t + 8. b is stored by rows of its 16 inner values.
+__device__ __forceinline__ void MultiplyRegisters64x64(float (&c)[32],
+                                                       const uint32_t (&a)[4],
+                                                       uint64_t b, bool add) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.b32 p, %37, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, "
+      "%15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, "
+      "%29, %30, %31}, "
+      "{%32, %33, %34, %35}, %36, p, 1, 1, 1;\n"
+      "}\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
+        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]),
+        "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]),
+        "+f"(c[16]), "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]),
+        "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), "+f"(c[25]),
+        "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]),
+        "+f"(c[31])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b),
+        "r"(static_cast<int>(add)));
+}
+
+// Whether the current device is a Hopper.
+inline bool IsDevice() {
+  int device = 0, major = 0, minor = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  return major == 9 && minor == 0;
+}
+
+inline int Processors() {
+  int device = 0, count = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return count;
+}
+
+// A map of values of 16 bits for the copy engine, in tiles of this size. Sizes
+// begin with the columns, which lie next to each other; nothing has gaps.
+inline CUtensorMap MapOf(const void* matrix, const std::vector<int64_t>& sizes,
+                         const std::vector<int>& tile) {
+  static const auto encode = [] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found;
+    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
+                                         12000, cudaEnableDefault,
+                                         &found) != cudaSuccess ||
+        found != cudaDriverEntryPointSuccess) {
+      throw std::runtime_error("the driver has no cuTensorMapEncodeTiled");
+    }
+    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
+  }();
+  cuuint64_t dimensions[3], pitch[3];
+  cuuint32_t box[3];
+  const cuuint32_t step[] = {1, 1, 1};
+  int64_t bytes = sizeof(__nv_bfloat16);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    dimensions[i] = sizes[i];
+    pitch[i] = bytes *= sizes[i];
+    box[i] = tile[i];
+  }
+  CUtensorMap map;
+  const CUresult result = encode(
+      &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, sizes.size(),
+      const_cast<void*>(matrix), dimensions, pitch, box, step,
+      CU_TENSOR_MAP_INTERLEAVE_NONE,
+      tile[0] * sizeof(__nv_bfloat16) == kTileRowBytes
+          ? CU_TENSOR_MAP_SWIZZLE_128B
+          : CU_TENSOR_MAP_SWIZZLE_64B,
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS) {
+    throw std::runtime_error("a matrix that the copy engine cannot read");
+  }
+  return map;
 }
 
 }  // namespace hopper

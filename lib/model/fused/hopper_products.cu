@@ -6,7 +6,6 @@
 // What an epilogue reads and writes goes through two boxes of 128 x 32 values
 // per group.
 #include <algorithm>
-#include <stdexcept>
 
 #include "lib/model/fused/hopper.cuh"
 #include "lib/model/fused/hopper_products.h"
@@ -450,38 +449,9 @@ __global__ void __launch_bounds__(kProductThreads, 1)
 #endif
 }
 
-// A map of rows x columns of 16 bits for the copy engine, in tiles of this
-// size.
 CUtensorMap MapOf(const void* matrix, int64_t rows, int64_t columns,
                   int tile_rows, int tile_columns) {
-  static const auto encode = [] {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found;
-    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
-                                         12000, cudaEnableDefault,
-                                         &found) != cudaSuccess ||
-        found != cudaDriverEntryPointSuccess) {
-      throw std::runtime_error("the driver has no cuTensorMapEncodeTiled");
-    }
-    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
-  }();
-  CUtensorMap map;
-  const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns),
-                              static_cast<cuuint64_t>(rows)};
-  const cuuint64_t pitch[] = {columns * sizeof(Bf16)};
-  const cuuint32_t tile[] = {static_cast<cuuint32_t>(tile_columns),
-                             static_cast<cuuint32_t>(tile_rows)};
-  const cuuint32_t step[] = {1, 1};
-  const CUresult result = encode(
-      &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, const_cast<void*>(matrix),
-      sizes, pitch, tile, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-      tile_columns == kBoxColumns ? CU_TENSOR_MAP_SWIZZLE_64B
-                                  : CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) {
-    throw std::runtime_error("a matrix that the copy engine cannot read");
-  }
-  return map;
+  return hopper::MapOf(matrix, {columns, rows}, {tile_columns, tile_rows});
 }
 
 template <bool kTransposed, typename Epilogue>
@@ -493,10 +463,8 @@ void RunProduct(const ProductMaps& maps, int64_t rows, int64_t columns,
   const ProductSizes sizes = {
       static_cast<int>((rows + kTileRows - 1) / kTileRows),
       static_cast<int>(columns / kTileColumns)};
-  int device = 0, processors = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  const int blocks = std::min(processors, sizes.row_tiles * sizes.column_tiles);
+  const int blocks =
+      std::min(hopper::Processors(), sizes.row_tiles * sizes.column_tiles);
   kernel<<<blocks, kProductThreads, kProductBytes, s>>>(maps, sizes, epilogue);
   Check("product");
 }
@@ -504,11 +472,7 @@ void RunProduct(const ProductMaps& maps, int64_t rows, int64_t columns,
 }  // namespace
 
 bool HasHopperProducts(int64_t width, int64_t hidden) {
-  int device = 0, major = 0, minor = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
-  return major == 9 && minor == 0 && width == kChunks * kInner &&
+  return hopper::IsDevice() && width == kChunks * kInner &&
          hidden % kTileColumns == 0;
 }
 

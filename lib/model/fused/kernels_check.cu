@@ -351,6 +351,8 @@ int main(int argc, char** argv) {
        {AttentionSizes{2, 3, 201, 201}, AttentionSizes{2, 2, 208, 208},
         AttentionSizes{1, 2, 77, 77}, AttentionSizes{3, 1, 16, 16},
         AttentionSizes{2, 2, 201, 1}, AttentionSizes{1, 3, 5, 5},
+        // Scores that need the largest one.
+        AttentionSizes{2, 2, 201, 201, 8},
         // More heads than processors.
         AttentionSizes{60, 5, 201, 201}}) {
     feedrate::fused::CheckAttention(z);
