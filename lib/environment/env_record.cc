@@ -349,6 +349,7 @@ Env EnvRecord(const MachineInfo& machine, absl::Time collected_at) {
   env.mutable_memory()->set_swap_bytes(machine.memory.swap_bytes);
   FillCgroup(machine.cgroup, env.mutable_cgroup());
   for (const GpuInfo& gpu : machine.gpu.gpus) FillGpu(gpu, env.add_gpus());
+  if (!machine.gpu.problem.empty()) env.set_gpu_problem(machine.gpu.problem);
   env.set_driver(machine.gpu.driver);
   env.set_cuda(machine.gpu.cuda);
   env.set_kernel(machine.os.kernel);

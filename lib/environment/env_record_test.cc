@@ -323,6 +323,14 @@ TEST(EnvRecordTest, EveryFieldArrives) {
       "\n");
 }
 
+TEST(EnvRecordTest, GpusThatDoNotAnswerAreNoMachineWithoutGpus) {
+  MachineInfo machine;
+  EXPECT_FALSE(EnvRecord(machine, absl::UnixEpoch()).has_gpu_problem());
+  machine.gpu.problem = "driver/library version mismatch";
+  EXPECT_EQ(EnvRecord(machine, absl::UnixEpoch()).gpu_problem(),
+            "driver/library version mismatch");
+}
+
 TEST(EnvRecordTest, WhatIsNotKnownIsLeftOut) {
   const Env env = EnvRecord(MachineInfo(), absl::UnixEpoch());
   EXPECT_FALSE(env.cgroup().has_cpu_quota());
