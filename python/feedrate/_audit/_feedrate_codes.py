@@ -17,11 +17,16 @@ import zlib
 
 MOST_ITEMS = 65536
 _CHECKS = 3969
-_DIGITS = 127
+DIGITS = 127
+POWERS = [1, 127, 127**2, 127**3]
+# Black is 40 and white 180 of 255, so that changes of brightness and contrast
+# cut nothing off.
+LEVELS = range(40, 181, 20)
 # Blocks of pixels that are read in each direction: of most images, and of those
-# that need more.
-FEW_POINTS = 16
-MANY_POINTS = 63
+# that need more. What is copied from a device is read once.
+FEW_POINTS = 11
+DEVICE_POINTS = 20
+MORE_POINTS = ((32, False), (32, True), (63, False), (63, True))
 _RED_FIRST = list(range(1, 509))
 _BLUE_FIRST = [c >> 6 | c & 56 | (c & 7) << 6 for c in _RED_FIRST]
 # Tokens of an item: the mark, five digits and a check, again and again.
@@ -40,9 +45,9 @@ def colors_of(item):
     value = item * _CHECKS + _check(item)
     colors = []
     for digit in range(4):
-        code = value % _DIGITS * 4 + digit + 1
-        value //= _DIGITS
-        colors.append([(code >> s & 7) * 255 // 7 for s in (0, 3, 6)])
+        code = value % DIGITS * 4 + digit + 1
+        value //= DIGITS
+        colors.append([LEVELS[code >> s & 7] for s in (0, 3, 6)])
     return colors
 
 
@@ -56,9 +61,9 @@ def rows_of(item, side):
             cell = x * 16 // side % 4
             row += bytes(
                 (
-                    [0, 0, 0],
+                    [LEVELS[0]] * 3,
                     colors[first],
-                    [255, 255, 255],
+                    [LEVELS[7]] * 3,
                     colors[first + 1],
                 )[cell]
             )
@@ -104,127 +109,186 @@ class Batch:
         self.draws = draws
 
 
-def points_of(shape, points):
-    """(order of axes, rows, columns) of what is read of images of a shape: the
-    first pixels of blocks of 2 x 2, then the second ones. None if these are no
-    images."""
+def axes_of(shape):
+    """(images, channels, rows, columns) of a shape as places in it. None if
+    these are no images."""
     if len(shape) != 4:
         return None
     if shape[1] in (3, 4) and shape[3] > 4:
-        axes, height, width = (0, 1, 2, 3), shape[2], shape[3]
+        axes = (0, 1, 2, 3)
     elif shape[3] in (3, 4):
-        axes, height, width = (0, 3, 1, 2), shape[1], shape[2]
+        axes = (0, 3, 1, 2)
     else:
         return None
-    if height < 8 or width < 8:
-        return None
+    return axes if shape[axes[2]] >= 8 and shape[axes[3]] >= 8 else None
 
-    def line(size):
-        count = min(size - 1, points)
-        firsts = [(2 * i + 1) * (size - 1) // (2 * count) for i in range(count)]
-        return firsts + [first + 1 for first in firsts]
 
-    return axes, line(height), line(width)
+def _line(size, points):
+    """Where the blocks of a line begin: evenly, but for a bit, so that no
+    period of an image is met at the same place each time."""
+    count = min(size - 1, points)
+    return [
+        int((i + 0.5 + 0.8 * ((i * 0.618034) % 1 - 0.5)) * (size - 1) / count)
+        for i in range(count)
+    ]
+
+
+_PLACES = {}
+
+
+def _places(height, width, points):
+    """Of each block of 2 x 2 the first pixel and the last, as numbers in the
+    image: all first ones, then all last ones. And the number of columns."""
+    found = _PLACES.get((height, width, points))
+    if found is None:
+        rows, columns = _line(height, points), _line(width, points)
+        places = [
+            (y + last) * width + x + last
+            for last in (0, 1)
+            for y in rows
+            for x in columns
+        ]
+        found = _PLACES[height, width, points] = (places, len(columns))
+    return found
 
 
 def sample(images, points=FEW_POINTS):
     """The blocks of a batch of images or of a tensor of torch: (images,
-    channels, 2, rows, 2, columns). None if it shows no images."""
-    found = points_of(images.shape, points)
-    if found is None:
+    channels, 2 pixels times blocks), and the number of columns of blocks. None
+    if it shows no images."""
+    axes = axes_of(images.shape)
+    if axes is None:
         return None
-    axes, rows, columns = found
-    images = (
-        images.permute if hasattr(images, "permute") else images.transpose
-    )(axes)
-    return images[:, :3][:, :, rows][:, :, :, columns]
+    is_torch = hasattr(images, "permute")
+    images = images.permute(axes) if is_torch else images.transpose(axes)
+    count, channels, height, width = images.shape
+    places, columns = _places(height, width, points)
+    if is_torch:
+        import torch
 
-
-def read_images(blocks):
-    """A Batch of what sample() returns, as an array of numpy."""
+        at = torch.tensor(places).to(images.device, non_blocking=True)
+        blocks = images.reshape(count, channels, height * width)[:, :3, at]
+        return blocks, columns
     import numpy as np
 
-    images, channels, rows, columns = blocks.shape
-    blocks = blocks.astype(np.float32).reshape(
-        images, channels, 2, rows // 2, 2, columns // 2
-    )
-    four = [blocks[:, :, y, :, x] for y in (0, 1) for x in (0, 1)]
-    low = np.minimum(np.minimum(four[0], four[1]), np.minimum(four[2], four[3]))
-    high = np.maximum(
-        np.maximum(four[0], four[1]), np.maximum(four[2], four[3])
-    )
-    count = rows * columns // 4
-    low = low.reshape(images, channels, count)
-    high = high.reshape(images, channels, count)
+    if images.flags.c_contiguous:
+        flat = images.reshape(count, channels, height * width)
+        return np.take(flat, places, axis=2)[:, :3], columns
+    last = images.transpose(0, 2, 3, 1)
+    if last.flags.c_contiguous:
+        flat = last.reshape(count, height * width, channels)
+        return np.take(flat, places, axis=1)[:, :, :3].transpose(
+            0, 2, 1
+        ), columns
+    rows, rest = np.divmod(places, width)
+    return images[:, :3, rows, rest], columns
+
+
+def read_images(blocks, columns, is_last=True, has_fill=False):
+    """A Batch of what sample() returns, as an array of numpy. `is_last`: also
+    reads mixed images, which needs many blocks. `has_fill`: the darkest color
+    is what padding or a rotation has filled in."""
+    import numpy as np
+
+    images, channels, count = blocks.shape
+    count //= 2
+    blocks = blocks.astype(np.float32, copy=False)
+    blocks = blocks.reshape(images, channels, 2, count)
+    pixel, other = blocks[:, :, 0], blocks[:, :, 1]
     # Black and white are each about a quarter of the image. Others than these
     # are between them, so the ends tell how it was normalized.
-    at = count // 16
-    ends = np.partition(low, (at, count - 1 - at), axis=2)
-    black = ends[:, :, at, None]
-    scale = ends[:, :, count - 1 - at, None] - black
+    first = np.zeros(images, np.int64)
+    if has_fill:
+        least = pixel.min(axis=2)
+        least = least + 0.03 * (pixel.max(axis=2) - least)
+        first = (pixel < least[:, :, None]).all(axis=1).sum(axis=1)
+    ordered = np.sort(pixel, axis=2)
+    at = (count - first) // 16
+    ends = np.take_along_axis(
+        ordered, np.stack([first + at, count - 1 - at], axis=1)[:, None], axis=2
+    )
+    black = ends[:, :, :1]
+    scale = ends[:, :, 1:] - black
     scale = 7 / np.where(scale > 1e-6, scale, np.nan)
     with np.errstate(invalid="ignore"):
-        good = (high - low) * scale < 0.3
-        values = ((low + high) * 0.5 - black) * scale
+        values = (pixel - black) * scale
         levels = np.rint(values)
+        good = np.abs((pixel - other) * scale) < 0.3
         good &= np.abs(values - levels) < 0.3
-        good &= (levels > -0.5) & (levels < 7.5)
+        good &= np.abs(levels - 3.5) < 4
         codes = levels[:, 0] + 8 * levels[:, 1] + 64 * levels[:, 2]
     codes = np.where(good.all(axis=1), codes, 512).astype(np.int64)
-    codes += np.arange(images)[:, None] * 513
-    counts = np.bincount(codes.ravel(), minlength=images * 513)
+    at = np.arange(images)[:, None] * 513
+    counts = np.bincount((codes + at).ravel(), minlength=images * 513)
     counts = counts.reshape(images, 513)[:, :512]
-    codes -= np.arange(images)[:, None] * 513
-    items, seconds = _items_of(counts, count)
-    return Batch(items, seconds, _draws_of(codes, columns // 2))
+    items, seconds = _items_of(counts, count, is_last)
+    return Batch(items, seconds, _draws_of(codes, columns))
 
 
 def read(images):
     """A Batch of an array of images. Those that few points do not tell are read
     at many."""
-    found = read_images(sample(images, FEW_POINTS))
-    again = [i for i, item in enumerate(found.items) if item < 0]
-    if again:
-        more = read_images(sample(images[again], MANY_POINTS))
+    found = read_images(*sample(images, FEW_POINTS), is_last=False)
+    for points, has_fill in MORE_POINTS:
+        again = [i for i, item in enumerate(found.items) if item < 0]
+        if not again:
+            break
+        more = read_images(*sample(images[again], points), has_fill=has_fill)
         for at, i in enumerate(again):
             found.items[i] = more.items[at]
             found.seconds[i] = more.seconds[at]
+    again = [i for i, item in enumerate(found.items) if item < 0]
+    if again:
+        import _feedrate_colors
+
+        blocks, _ = sample(images[again], MORE_POINTS[-1][0])
+        for at, i in enumerate(again):
+            found.items[i], found.seconds[i] = _feedrate_colors.read_colors(
+                blocks[at].reshape(3, 2, -1)
+            )
     return found
 
 
-def _items_of(counts, points):
+_CHECK_OF = []
+
+
+def _items_of(counts, points, is_last):
     import numpy as np
 
+    if not _CHECK_OF:
+        _CHECK_OF.append(np.array([_check(i) for i in range(MOST_ITEMS)]))
     images = len(counts)
     total = counts.sum(axis=1)
     # Both ends are there, or the normalization is not what was estimated.
     sure = (counts[:, 0] * 16 > total) & (counts[:, 511] * 16 > total)
     sure &= total * 8 > points
-    items = [-1] * images
-    seconds = [-1] * images
+    items = np.full(images, -1)
+    seconds = np.full(images, -1)
     # Channels may be in the other order.
     for order in (_RED_FIRST, _BLUE_FIRST):
         # (images, digits, digit): how many blocks say so.
-        digits = counts[:, order].reshape(images, _DIGITS, 4)
+        digits = counts[:, order].reshape(images, DIGITS, 4)
         best = digits.argmax(axis=1)
         votes = np.take_along_axis(digits, best[:, None], axis=1)[:, 0]
         rest = digits.sum(axis=1) - votes
-        whole = (votes > 7 * rest).all(axis=1) & (votes > 1).all(axis=1)
-        clear = (votes > 2 * rest).all(axis=1) & (votes > 1).all(axis=1)
-        values = (best * _DIGITS ** np.arange(4)).sum(axis=1).tolist()
-        for i in np.flatnonzero(sure).tolist():
-            if items[i] >= 0:
-                continue
-            if not whole[i]:
-                items[i], seconds[i] = _two_of(digits[i].T)
-            if items[i] < 0 and clear[i]:
-                items[i] = _checked(values[i])
-        if min(items, default=0) >= 0:
+        values, checks = np.divmod((best * POWERS).sum(axis=1), _CHECKS)
+        right = (values < MOST_ITEMS) & (
+            _CHECK_OF[0][np.minimum(values, MOST_ITEMS - 1)] == checks
+        )
+        seen = (votes > 1).all(axis=1)
+        whole = seen & (votes > 7 * rest).all(axis=1)
+        clear = seen & (votes > 2 * rest).all(axis=1)
+        left = sure & (items < 0)
+        for i in np.flatnonzero(left & ~whole).tolist() if is_last else []:
+            items[i], seconds[i] = _two_of(digits[i].T)
+        found = left & (items < 0) & (clear if is_last else whole) & right
+        items[found] = values[found]
+        if not (sure & (items < 0)).any():
             break
-    return items, seconds
+    return items.tolist(), seconds.tolist()
 
 
-def _checked(value):
+def checked(value):
     item, check = divmod(value, _CHECKS)
     return item if item < MOST_ITEMS and check == _check(item) else -1
 
@@ -243,10 +307,10 @@ def _two_of(digits):
     found = set()
     for choice in range(16):
         value = sum(
-            (second if choice >> k & 1 else first)[k] * _DIGITS**k
+            (second if choice >> k & 1 else first)[k] * DIGITS**k
             for k in range(4)
         )
-        item = _checked(value)
+        item = checked(value)
         if item >= 0:
             found.add((item, choice))
     # The same item by two choices has equal digits there.

@@ -236,7 +236,9 @@ class Recorder:
             return
         with self._busy:
             self._finish()
-            self._end_epoch()
+            # Who is told to end leaves an epoch in its middle.
+            if not os.path.exists(os.path.join(self._folder, "stop")):
+                self._end_epoch()
             model = self._model() if self._model is not None else None
             if model is not None:
                 self._write("end_of_process", weights=_weights(model))
@@ -263,8 +265,11 @@ def _rank():
 
 
 def _rss_bytes():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * _PAGE
+    file = os.open("/proc/self/statm", os.O_RDONLY)
+    try:
+        return int(os.read(file, 100).split()[1]) * _PAGE
+    finally:
+        os.close(file)
 
 
 def _is_training(module):
@@ -308,8 +313,8 @@ def _batch_in(values, depth=1):
 
     for value in values:
         if isinstance(value, torch.Tensor):
-            if value.dim() in (4, 5) and codes.points_of(
-                _image_shape(value.shape), codes.FEW_POINTS
+            if value.dim() in (4, 5) and codes.axes_of(
+                _image_shape(value.shape)
             ):
                 return value
             if value.dim() == 2 and not value.is_floating_point():
@@ -361,8 +366,8 @@ def _start_reading(batch):
     images = _middle_frame(batch)
     if torch is not None and isinstance(images, torch.Tensor):
         if images.device.type != "cpu":
-            few = codes.sample(images, codes.FEW_POINTS).float()
-            few = few.to("cpu", non_blocking=True)
+            few, columns = codes.sample(images, codes.DEVICE_POINTS)
+            few = few.float().to("cpu", non_blocking=True)
             event = torch.cuda.Event() if images.is_cuda else None
             if event is not None:
                 event.record()
@@ -370,13 +375,13 @@ def _start_reading(batch):
             def late():
                 if event is not None:
                     event.synchronize()
-                return codes.read_images(few.numpy())
+                return codes.read_images(few.numpy(), columns)
 
             late.is_late = True
             return late
         images = images.float() if images.dtype == torch.bfloat16 else images
         images = images.numpy()
-    if codes.points_of(images.shape, codes.FEW_POINTS) is None:
+    if codes.axes_of(images.shape) is None:
         return None
     done = codes.read(images)
     return lambda: done
