@@ -148,10 +148,11 @@ struct Mark {
 // had it already, and marks at the end of an epoch for items that it lacks.
 class Picture {
  public:
-  Picture(const AuditItems& items, const TrainingRun& run, double width)
+  Picture(const AuditItems& items, const TrainingRun& run,
+          int64_t epoch_samples, double width)
       : items_(std::max<int64_t>(1, items.items())),
         width_(width),
-        history_(HistoryOf(run, items.items())) {}
+        history_(HistoryOf(run, epoch_samples)) {}
 
   Svg Draw() {
     Collect();
@@ -286,8 +287,9 @@ Section SectionOf(const AuditItems& items, const AuditedTraining& one,
         "seen once in their epoch, large ones again; marks at the end of an "
         "epoch are items that it never had. Steps that the weights forgot are "
         "not drawn.");
-    figure.draw = [items, run](ScaleType, double width) {
-      return Picture(items, run, width).Draw();
+    const int64_t epoch_samples = EpochSamples(one.runs[0], items.items());
+    figure.draw = [items, run, epoch_samples](ScaleType, double width) {
+      return Picture(items, run, epoch_samples, width).Draw();
     };
     section.blocks.emplace_back(figure);
   }

@@ -10,8 +10,10 @@
 #include <memory>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -48,7 +50,10 @@ absl::StatusOr<AuditItems> ReadItems(const std::string& folder) {
   if (!read.ok()) return fail(read);
   if (*record != "audit_items" || items.items() < 1 ||
       items.validation_items() < 0 || items.items() > kMostItems ||
-      items.validation_items() > kMostItems) {
+      items.validation_items() > kMostItems ||
+      absl::c_any_of(items.sources(), [](int64_t n) { return n < 1; }) ||
+      (items.sources_size() > 0 &&
+       absl::c_accumulate(items.sources(), int64_t{0}) != items.items())) {
     return fail(absl::InvalidArgumentError("is not what --make writes"));
   }
   return items;
@@ -104,6 +109,7 @@ class WorkFolder {
 
 absl::StatusOr<AuditedTraining> AuditOne(const TrainingPlan& plan,
                                          const AuditItems& items,
+                                         const std::vector<double>& weights,
                                          const std::string& dataset) {
   AuditedTraining one;
   Audit& audit = one.audit;
@@ -125,7 +131,7 @@ absl::StatusOr<AuditedTraining> AuditOne(const TrainingPlan& plan,
     one.runs.push_back(*std::move(killed));
   }
   JudgeTraining(items, one.runs[0],
-                one.runs.size() > 1 ? &one.runs[1] : nullptr, &audit);
+                one.runs.size() > 1 ? &one.runs[1] : nullptr, weights, &audit);
   return one;
 }
 
@@ -165,10 +171,19 @@ ExitCode CodeOf(const std::vector<AuditedTraining>& done) {
 }  // namespace
 
 absl::StatusOr<ExitCode> MakeItems(const ItemsToMake& wanted) {
-  if (wanted.items < 1 || wanted.validation_items < 0 ||
-      int64_t{wanted.items} + wanted.validation_items > kMostItems) {
+  int64_t all = wanted.validation_items;
+  for (const auto text : absl::StrSplit(wanted.items, ',')) {
+    int64_t count = 0;
+    if (!absl::SimpleAtoi(text, &count) || count < 1 || count > kMostItems) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--items: \"", text,
+                       "\" is no number of items from 1 to ", kMostItems));
+    }
+    all += count;
+  }
+  if (wanted.validation_items < 0 || all > kMostItems) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--items and --validation_items: 1 to ", kMostItems, " together"));
+        "--items and --validation_items: at most ", kMostItems, " together"));
   }
   if (wanted.classes < 1 || wanted.side < 16 || wanted.side > 4096) {
     return absl::InvalidArgumentError(
@@ -179,7 +194,7 @@ absl::StatusOr<ExitCode> MakeItems(const ItemsToMake& wanted) {
                                           JoinPath(hook, "make_items.py"),
                                           wanted.folder,
                                           wanted.layout,
-                                          absl::StrCat(wanted.items),
+                                          wanted.items,
                                           absl::StrCat(wanted.validation_items),
                                           absl::StrCat(wanted.classes),
                                           absl::StrCat(wanted.side)};
@@ -202,6 +217,13 @@ absl::StatusOr<ExitCode> AuditTrainings(const AuditOptions& options,
   }
   ASSIGN_OR_RETURN(const std::string dataset, FindDataset(options));
   ASSIGN_OR_RETURN(const AuditItems items, ReadItems(dataset));
+  if (!options.weights.empty() &&
+      options.weights.size() != static_cast<size_t>(items.sources_size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--weights has ", options.weights.size(), " numbers, and ",
+                     dataset, " has ", Counted(items.sources_size(), "source"),
+                     "; make it with one number of --items per source"));
+  }
   for (const std::string& path : options.reports) {
     RETURN_IF_ERROR(Render(EndingOf(path), items, {}).status());
   }
@@ -215,7 +237,8 @@ absl::StatusOr<ExitCode> AuditTrainings(const AuditOptions& options,
   std::vector<AuditedTraining> done;
   for (const int world_size : options.world_sizes) {
     plan.world_size = world_size;
-    ASSIGN_OR_RETURN(AuditedTraining one, AuditOne(plan, items, dataset));
+    ASSIGN_OR_RETURN(AuditedTraining one,
+                     AuditOne(plan, items, options.weights, dataset));
     done.push_back(std::move(one));
   }
   log << TrainingText(done) << std::flush;

@@ -15,7 +15,8 @@ struct ItemsToMake {
   std::string folder;
   std::string layout;
   std::string python;
-  int items = 0;
+  // One number per source of a mixture, separated by commas.
+  std::string items;
   int validation_items = 0;
   int classes = 0;
   int side = 0;
@@ -32,6 +33,8 @@ struct AuditOptions {
   // one.
   std::string dataset;
   std::vector<int> world_sizes;
+  // Of the sources of a mixture. Empty: it is none.
+  std::vector<double> weights;
   // What `output` gets: jsonl, text, markdown, junit or html.
   std::string format;
   // `-` is standard output.

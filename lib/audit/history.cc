@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -62,6 +64,10 @@ void AddLine(const AuditLine& line, int model, SeenRank* rank) {
   } else if (line.kind() == "batch") {
     if (line.training() && line.module() != model) return;
     SeenBatch batch = BatchOf(line);
+    // The training counts its steps itself.
+    if (line.training() && line.module() == 0 && line.weights() > 0) {
+      rank->end_weights = line.weights() + 1;
+    }
     // The same batch through the model again, as sharpness-aware optimizers do.
     if (!batches.empty() && batches.back().pass == batch.pass &&
         batches.back().ids == batch.ids && batch.pass > 0 &&
@@ -237,40 +243,127 @@ class Builder {
   bool open_ = false;
 };
 
-// Epochs of `items` samples each, for trainings whose loaders say nothing.
-void AddWindows(const TrainingRun& run, const Kept& kept, int64_t items,
-                History* history) {
-  int64_t count = items;
-  for (size_t l = 0; l < run.lives.size(); ++l) {
-    const Life& life = run.lives[l];
-    for (size_t step = 0; step < kept[l]; ++step) {
-      if (count >= items) {
-        if (!history->epochs.empty()) history->epochs.back().whole = true;
-        history->epochs.emplace_back();
-        count = 0;
-      }
-      std::vector<Piece>& pieces = history->epochs.back().pieces;
-      if (pieces.empty() || pieces.back().life != l) {
-        pieces.emplace_back();
-        pieces.back().life = l;
-        pieces.back().ranks.resize(life.ranks.size());
-      }
-      for (size_t r = 0; r < life.ranks.size(); ++r) {
-        if (step >= life.ranks[r].training.size()) continue;
-        const SeenBatch& batch = life.ranks[r].training[step];
-        pieces.back().ranks[r].push_back(&batch);
-        count += static_cast<int64_t>(batch.ids.size());
-      }
+// The number of samples of a step over all ranks.
+size_t StepSamples(const Life& life, size_t step) {
+  size_t count = 0;
+  for (const SeenRank& rank : life.ranks) {
+    if (step < rank.training.size()) count += rank.training[step].ids.size();
+  }
+  return count;
+}
+
+// The samples of `batch` at `places`.
+std::unique_ptr<const SeenBatch> PartOf(const SeenBatch& batch,
+                                        const std::vector<size_t>& places) {
+  auto part = std::make_unique<SeenBatch>(batch);
+  for (const auto of : {&SeenBatch::ids, &SeenBatch::seconds, &SeenBatch::draws,
+                        &SeenBatch::labels}) {
+    if ((batch.*of).size() != batch.ids.size()) continue;
+    (*part.*of).clear();
+    for (const size_t place : places) {
+      ((*part).*of).push_back((batch.*of)[place]);
     }
   }
-  if (count >= items && !history->epochs.empty()) {
-    history->epochs.back().whole = true;
-  }
+  return part;
 }
+
+// Epochs of as many samples each, for trainings whose loaders say nothing.
+class Windows {
+ public:
+  Windows(int64_t epoch_samples, History* history)
+      : size_(static_cast<size_t>(epoch_samples)), history_(*history) {}
+
+  void AddStep(size_t index, const Life& life, size_t step) {
+    if (count_ >= size_) Begin();
+    const bool fits = count_ + StepSamples(life, step) <= size_;
+    std::vector<std::unique_ptr<const SeenBatch>> rest(life.ranks.size());
+    for (size_t r = 0; r < life.ranks.size(); ++r) {
+      if (step >= life.ranks[r].training.size()) continue;
+      const SeenBatch& batch = life.ranks[r].training[step];
+      if (fits) {
+        Add(index, life, r, &batch);
+        continue;
+      }
+      // In which order ranks share a step is not known, so this epoch gets what
+      // it lacks.
+      std::vector<size_t> own, others;
+      for (size_t i = 0; i < batch.ids.size(); ++i) {
+        const bool is_new =
+            batch.ids[i] < 0 || seen_.insert(batch.ids[i]).second;
+        const bool is_own = is_new && count_ + own.size() < size_;
+        (is_own ? own : others).push_back(i);
+      }
+      history_.parts.push_back(PartOf(batch, own));
+      if (!own.empty()) Add(index, life, r, history_.parts.back().get());
+      if (!others.empty()) rest[r] = PartOf(batch, others);
+    }
+    if (fits) return;
+    Begin();
+    for (size_t r = 0; r < rest.size(); ++r) {
+      if (rest[r] == nullptr) continue;
+      history_.parts.push_back(std::move(rest[r]));
+      Add(index, life, r, history_.parts.back().get());
+    }
+  }
+
+  void End() {
+    if (count_ >= size_ && !history_.epochs.empty()) {
+      history_.epochs.back().whole = true;
+    }
+  }
+
+ private:
+  void Begin() {
+    if (!history_.epochs.empty()) history_.epochs.back().whole = true;
+    history_.epochs.emplace_back();
+    count_ = 0;
+    seen_.clear();
+  }
+
+  void Add(size_t index, const Life& life, size_t rank,
+           const SeenBatch* batch) {
+    if (history_.epochs.empty()) Begin();
+    std::vector<Piece>& pieces = history_.epochs.back().pieces;
+    if (pieces.empty() || pieces.back().life != index) {
+      pieces.emplace_back();
+      pieces.back().life = index;
+      pieces.back().ranks.resize(life.ranks.size());
+    }
+    pieces.back().ranks[rank].push_back(batch);
+    count_ += batch->ids.size();
+    seen_.insert(batch->ids.begin(), batch->ids.end());
+  }
+
+  const size_t size_;
+  History& history_;
+  size_t count_ = 0;
+  std::set<int64_t> seen_;
+};
 
 }  // namespace
 
-History HistoryOf(const TrainingRun& run, int64_t items) {
+int64_t EpochSamples(const TrainingRun& whole, int64_t items) {
+  const Life& life = whole.lives[0];
+  std::set<int64_t> seen;
+  for (size_t step = 0; step < life.ranks[0].training.size(); ++step) {
+    const auto before = static_cast<int64_t>(seen.size());
+    const auto samples = static_cast<int64_t>(StepSamples(life, step));
+    for (const SeenRank& rank : life.ranks) {
+      if (step >= rank.training.size()) continue;
+      const SeenBatch& batch = rank.training[step];
+      if (batch.pass > 0) return items;
+      seen.insert(batch.ids.begin(), batch.ids.end());
+    }
+    const auto after = static_cast<int64_t>(seen.size());
+    if (after >= items) return items;
+    if (after < before + samples) {
+      return before > items - samples ? before : items;
+    }
+  }
+  return items;
+}
+
+History HistoryOf(const TrainingRun& run, int64_t epoch_samples) {
   History history;
   Kept kept;
   for (size_t l = 0; l < run.lives.size(); ++l) {
@@ -287,8 +380,9 @@ History HistoryOf(const TrainingRun& run, int64_t items) {
         restart.reason = rank.training.empty()
                              ? "it trained on nothing"
                              : "it began with the weights of no earlier step";
+        restart.is_unknown = !rank.training.empty();
         // A training of its own.
-        if (!rank.training.empty()) std::fill(kept.begin(), kept.end(), 0);
+        if (restart.is_unknown) std::fill(kept.begin(), kept.end(), 0);
       }
       history.restarts.push_back(restart);
     }
@@ -298,12 +392,25 @@ History HistoryOf(const TrainingRun& run, int64_t items) {
         absl::c_any_of(rank.training, [](const auto& b) { return b.pass > 0; });
   }
   if (!history.has_passes) {
-    AddWindows(run, kept, items, &history);
-    return history;
+    Windows windows(epoch_samples, &history);
+    for (size_t l = 0; l < run.lives.size(); ++l) {
+      for (size_t step = 0; step < kept[l]; ++step) {
+        windows.AddStep(l, run.lives[l], step);
+      }
+    }
+    windows.End();
+  } else {
+    Builder builder(&history);
+    for (size_t l = 0; l < run.lives.size(); ++l) {
+      builder.AddLife(l, run.lives[l], kept[l]);
+    }
   }
-  Builder builder(&history);
-  for (size_t l = 0; l < run.lives.size(); ++l) {
-    builder.AddLife(l, run.lives[l], kept[l]);
+  for (size_t r = 0; r < history.restarts.size(); ++r) {
+    if (!history.restarts[r].is_unknown) continue;
+    const auto first = absl::c_find_if(history.epochs, [&](const auto& epoch) {
+      return !epoch.pieces.empty() && epoch.pieces[0].life == r + 1;
+    });
+    if (first != history.epochs.end()) first->may_be_rest = true;
   }
   return history;
 }

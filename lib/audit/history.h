@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,8 @@ struct SeenRank {
   std::vector<SeenBatch> training;
   std::vector<SeenBatch> evaluation;
   std::vector<SeenPass> passes;
-  // Of the weights when Python ended by itself; 0 if it did not.
+  // Of the weights after the last step; 0 if unknown. A model's are noted where
+  // Python ends by itself.
   int64_t end_weights = 0;
 };
 
@@ -75,13 +77,17 @@ struct SeenEpoch {
   // Whether its loader came to an end.
   bool whole = false;
   bool replacement = false;
+  // It may be the rest of one that began before a restart.
+  bool may_be_rest = false;
   absl::optional<bool> drop_last;
 };
 
 // Where a restart went on.
 struct Restart {
-  // Empty, or why that is not known.
+  // Empty, or why nothing is said about it.
   std::string reason;
+  // Whether it trained on, and where from is not known.
+  bool is_unknown = false;
   // The number of steps that the weights forgot.
   int64_t steps_lost = 0;
   // Whether it began with the weights of the very first step.
@@ -92,14 +98,21 @@ struct History {
   std::vector<SeenEpoch> epochs;
   // One per life but the first.
   std::vector<Restart> restarts;
-  // Whether loaders say where an epoch begins. Without it, an epoch is as many
-  // samples as there are items.
+  // Whether loaders say where an epoch begins. Without it, epochs have as many
+  // samples each.
   bool has_passes = false;
+  // Parts of batches in which one epoch ends and the next begins.
+  std::vector<std::unique_ptr<const SeenBatch>> parts;
 };
+
+// How many samples an epoch has, as the first one of a training without kills
+// tells: fewer than `items` if its loader says nothing and leaves out a last
+// step that is not full. REQUIRES: the run has a life.
+int64_t EpochSamples(const TrainingRun& whole, int64_t items);
 
 // A restart continues at the step before which the weights were what they are
 // at its first step; the steps after it are forgotten, as the training forgot
 // them. REQUIRES: the run has a life.
-History HistoryOf(const TrainingRun& run, int64_t items);
+History HistoryOf(const TrainingRun& run, int64_t epoch_samples);
 
 }  // namespace feedrate

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/audit/draws.h"
 #include "lib/base/text.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {
@@ -22,6 +23,8 @@ using Batches = std::vector<const SeenBatch*>;
 
 // Below this share of readable samples nothing is said.
 constexpr double kEnoughReadable = 0.5;
+// A mixture that keeps its weights is called wrong once in 100,000 times.
+constexpr double kMostDeviations = 4.5;
 
 std::string Ordinal(size_t number) {
   const char* const names[] = {"no", "first", "second", "third"};
@@ -55,6 +58,18 @@ struct Coverage {
   }
 };
 
+// The items of a batch. Where images are mixed, they share a batch, and each
+// item may be the second of another one: counted once.
+std::vector<int64_t> ItemsOf(const SeenBatch& batch) {
+  if (batch.seconds.empty()) return batch.ids;
+  std::set<int64_t> items(batch.ids.begin(), batch.ids.end());
+  items.insert(batch.seconds.begin(), batch.seconds.end());
+  items.erase(-1);
+  std::vector<int64_t> all(items.begin(), items.end());
+  all.insert(all.end(), absl::c_count(batch.ids, -1), -1);
+  return all;
+}
+
 template <typename Visit>
 void VisitBatches(const SeenEpoch& epoch, const Visit& visit) {
   for (const Piece& piece : epoch.pieces) {
@@ -71,8 +86,8 @@ Coverage CoverageOf(const SeenEpoch& epoch, int64_t first, int64_t items,
   std::set<size_t> sizes;
   VisitBatches(epoch, [&](const SeenBatch& batch) {
     sizes.insert(batch.ids.size());
-    for (const int64_t id : batch.ids) {
-      ++found.samples;
+    found.samples += static_cast<int64_t>(batch.ids.size());
+    for (const int64_t id : ItemsOf(batch)) {
       if (id >= first && id < first + items) {
         ++counts[id - first];
       } else if (id >= 0 && id < all_items) {
@@ -127,7 +142,8 @@ bool PadsRanks(const SeenEpoch& epoch, const Coverage& found) {
 std::vector<int64_t> IdsOf(const Batches& batches) {
   std::vector<int64_t> ids;
   for (const SeenBatch* batch : batches) {
-    ids.insert(ids.end(), batch->ids.begin(), batch->ids.end());
+    const std::vector<int64_t> more = ItemsOf(*batch);
+    ids.insert(ids.end(), more.begin(), more.end());
   }
   return ids;
 }
@@ -145,29 +161,37 @@ std::vector<int64_t> OrderOf(const SeenEpoch& epoch, size_t rank) {
 
 class Judge {
  public:
-  Judge(const AuditItems& items, Audit* audit)
+  Judge(const AuditItems& items, const TrainingRun& whole,
+        const std::vector<double>& weights, Audit* audit)
       : items_(items),
         all_items_(items.items() + items.validation_items()),
+        epoch_samples_(EpochSamples(whole, items.items())),
+        weights_(weights),
         audit_(*audit) {}
 
   // `is_killed`: the run is compared with what the whole one left out.
   void JudgeRun(const TrainingRun& run, bool is_killed) {
-    const History history = HistoryOf(run, items_.items());
-    if (!history.has_passes && !is_killed) {
-      Note(
-          "its loader does not say where an epoch begins: taken to be as many "
-          "samples as there are items");
+    const History history = HistoryOf(run, epoch_samples_);
+    if (!history.has_passes && !is_killed && weights_.empty()) {
+      Note(absl::StrCat(
+          "its loader does not say where an epoch begins: taken to be ",
+          Counted(epoch_samples_, "sample")));
     }
+    if (!is_killed) JudgeWeights(history);
     for (size_t e = 0; e < history.epochs.size(); ++e) {
       JudgeCoverage(history, e, is_killed);
       if (!is_killed) JudgeRanks(history.epochs[e], e);
     }
     JudgeOrder(history.epochs);
     JudgeRestarts(history);
+    if (is_killed) JudgeEnd(history);
     JudgeLabels(run);
     JudgeValidation(run);
     for (const std::string& fault : RepeatedDraws(run)) Fault(fault);
-    if (!is_killed) first_order_ = FirstOrder(history);
+    if (!is_killed) {
+      first_order_ = FirstOrder(history);
+      usual_epochs_ = history.epochs.size();
+    }
     if (is_killed && !first_order_.empty() && !history.epochs.empty() &&
         history.epochs[0].pieces.size() == 1 &&
         FirstOrder(history) != first_order_) {
@@ -197,6 +221,7 @@ class Judge {
                          " of the validation set ", Were(found.leaked),
                          " trained on"));
     }
+    if (!weights_.empty()) return;
     if (epoch.replacement) {
       Note("its sampler draws with replacement: repetitions are no fault");
       return;
@@ -204,9 +229,12 @@ class Judge {
     AddCoverage(epoch, found);
     const bool drops = DropsRemainder(epoch, found);
     const bool pads = PadsRanks(epoch, found);
-    // A resume hides nothing in what an epoch without kills leaves out.
-    const bool as_usual = !is_killed || (found.lost() <= usual_lost_ &&
-                                         found.extra <= usual_extra_);
+    // A resume hides nothing in what an epoch without kills leaves out, unless
+    // other ranks share the rest.
+    const bool as_usual =
+        !is_killed || found.ranks != usual_ranks_ ||
+        epoch.pieces.back().ranks.size() != usual_ranks_ ||
+        (found.lost() <= usual_lost_ && found.extra <= usual_extra_);
     if (drops && as_usual) {
       Note(absl::StrCat("each epoch leaves out ", found.lost(), " of ",
                         Counted(items_.items(), "item"),
@@ -222,12 +250,15 @@ class Judge {
     }
     // Some trainers leave the loader after a restart, once the epoch has as
     // many steps as others.
-    if (!is_killed && epoch.whole) usual_steps_ = StepsOf(epoch);
+    if (!is_killed && epoch.whole && history.has_passes) {
+      usual_steps_ = StepsOf(epoch);
+    }
+    if (!is_killed) usual_ranks_ = found.ranks;
     const bool is_whole =
         epoch.whole || (epoch.pieces.size() > 1 && usual_steps_ > 0 &&
                         StepsOf(epoch) >= usual_steps_);
     // Left by the training itself, or not yet over.
-    const int64_t lost = is_whole ? found.lost() : 0;
+    const int64_t lost = is_whole && !epoch.may_be_rest ? found.lost() : 0;
     if (!is_whole && e + 1 < history.epochs.size()) {
       Note(absl::StrCat(name, "the training left its loader after ",
                         Counted(found.samples, "sample")));
@@ -263,7 +294,7 @@ class Judge {
     const int64_t count = static_cast<int64_t>(found.repeated.size());
     std::string text = absl::StrCat(
         count, " seen ",
-        found.extra > count ? absl::StrCat(found.extra + count, " times")
+        found.extra > count ? absl::StrCat(found.extra + count, " times in all")
                             : "twice");
     if (epoch.pieces.size() < 2) {
       const int64_t shared = SharedByRanks(epoch, found);
@@ -368,7 +399,12 @@ class Judge {
       resume.set_reason(restart.reason);
       const std::string name = absl::StrCat("the ", Ordinal(r + 1), " restart");
       if (!restart.reason.empty()) {
-        Note(absl::StrCat(name, ": ", restart.reason));
+        const std::string words = absl::StrCat(name, ": ", restart.reason);
+        if (!restart.is_unknown) Note(words);
+        if (restart.is_unknown && audit_.reason().empty()) {
+          audit_.set_reason(
+              absl::StrCat(words, "; what it lost or repeated is not known"));
+        }
         continue;
       }
       if (restart.from_scratch) {
@@ -379,6 +415,51 @@ class Judge {
       for (const SeenEpoch& epoch : history.epochs) {
         FillResume(epoch, r + 1, &resume);
       }
+    }
+  }
+
+  // Whether sources come as often as their weights say.
+  void JudgeWeights(const History& history) {
+    int64_t first = 0;
+    for (size_t s = 0; s < weights_.size(); ++s) {
+      const int64_t end = first + items_.sources(static_cast<int>(s));
+      double samples = 0, own = 0, squares = 0;
+      for (const SeenEpoch& epoch : history.epochs) {
+        VisitBatches(epoch, [&](const SeenBatch& batch) {
+          const auto size = static_cast<double>(
+              absl::c_count_if(batch.ids, [](int64_t id) { return id >= 0; }));
+          const auto count = static_cast<double>(absl::c_count_if(
+              batch.ids, [&](int64_t id) { return id >= first && id < end; }));
+          samples += size;
+          own += count;
+          squares += std::pow(count - weights_[s] * size, 2);
+        });
+      }
+      first = end;
+      if (samples == 0) continue;
+      // Samples of a batch may be of one draw.
+      const double deviation = std::sqrt(
+          std::max(squares, samples * weights_[s] * (1 - weights_[s])));
+      const std::string words = absl::StrCat(
+          "source ", s + 1, " of the mixture has ", PercentText(own / samples),
+          " of ", Counted(static_cast<int64_t>(samples), "sample"));
+      if (std::abs(own - weights_[s] * samples) > kMostDeviations * deviation) {
+        Fault(absl::StrCat(words, ", not ", PercentText(weights_[s])));
+      } else {
+        Note(absl::StrCat(words, "; its weight is ", PercentText(weights_[s])));
+      }
+    }
+  }
+
+  // Whether a restart made the training shorter.
+  void JudgeEnd(const History& history) {
+    const bool is_known = absl::c_none_of(
+        history.restarts, [](const Restart& r) { return r.is_unknown; });
+    if (!is_known || !history.has_passes) return;
+    if (history.epochs.size() < usual_epochs_) {
+      Fault(absl::StrCat("the training ended after ", history.epochs.size(),
+                         " of ", Counted(usual_epochs_, "epoch"),
+                         " once it was restarted"));
     }
   }
 
@@ -508,10 +589,14 @@ class Judge {
 
   const AuditItems& items_;
   const int64_t all_items_;
+  const int64_t epoch_samples_;
+  const std::vector<double>& weights_;
   Audit& audit_;
   int64_t usual_lost_ = 0;
   int64_t usual_extra_ = 0;
   size_t usual_steps_ = 0;
+  size_t usual_ranks_ = 1;
+  size_t usual_epochs_ = 0;
   std::vector<int64_t> first_order_;
 };
 
@@ -546,7 +631,8 @@ void FillTraining(const TrainingRun& run, bool is_first,
 }  // namespace
 
 void JudgeTraining(const AuditItems& items, const TrainingRun& whole,
-                   const TrainingRun* killed, Audit* audit) {
+                   const TrainingRun* killed,
+                   const std::vector<double>& weights, Audit* audit) {
   AuditTraining& training = *audit->mutable_training();
   FillTraining(whole, true, &training);
   if (killed != nullptr) FillTraining(*killed, false, &training);
@@ -575,7 +661,7 @@ void JudgeTraining(const AuditItems& items, const TrainingRun& whole,
                            "their side, and leave out changes of hue"));
     return;
   }
-  Judge judge(items, audit);
+  Judge judge(items, whole, weights, audit);
   judge.JudgeRun(whole, false);
   if (killed != nullptr) judge.JudgeRun(*killed, true);
   if (training.unreadable() > 0) {
@@ -583,7 +669,12 @@ void JudgeTraining(const AuditItems& items, const TrainingRun& whole,
                                   Counted(training.samples(), "sample"),
                                   " show no item for sure and are not judged"));
   }
-  audit->set_verdict(audit->faults().empty() ? "pass" : "fail");
+  if (!audit->faults().empty()) {
+    audit->clear_reason();
+    audit->set_verdict("fail");
+  } else if (audit->reason().empty()) {
+    audit->set_verdict("pass");
+  }
 }
 
 }  // namespace feedrate

@@ -10,13 +10,15 @@
 namespace feedrate {
 
 // Judges a training by a run without kills and one with kills (null if there is
-// none). Fills faults, notes, coverage, order, ranks and `training` of `audit`;
-// sets its verdict to `pass` or `fail`, or leaves it empty, with a reason, if
-// too little could be read.
+// none). Fills faults, notes, coverage and `training` of `audit`; sets its
+// verdict to `pass` or `fail`, or leaves it empty, with a reason, if too little
+// could be read or it is not known where a restart went on. `weights` are those
+// of the sources of a mixture; empty if it is none.
 //
 // What an epoch without kills does on purpose is no fault: a last batch that is
 // left out, and items that are repeated to give each rank as many batches.
 void JudgeTraining(const AuditItems& items, const TrainingRun& whole,
-                   const TrainingRun* killed, Audit* audit);
+                   const TrainingRun* killed,
+                   const std::vector<double>& weights, Audit* audit);
 
 }  // namespace feedrate

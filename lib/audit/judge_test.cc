@@ -1,5 +1,6 @@
 #include "lib/audit/judge.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -98,7 +99,7 @@ std::vector<std::string> FaultsOf(const Runs& whole,
                                   const Runs* killed = nullptr) {
   Audit audit;
   JudgeTraining(Items(), whole.run, killed == nullptr ? nullptr : &killed->run,
-                &audit);
+                {}, &audit);
   return {audit.faults().begin(), audit.faults().end()};
 }
 
@@ -119,7 +120,7 @@ TEST(JudgeTest, RightTrainingsPass) {
   EXPECT_THAT(FaultsOf(TwoEpochs(), &killed), IsEmpty());
   // Two batches that the weights forgot are no repetition.
   Audit audit;
-  JudgeTraining(Items(), TwoEpochs().run, &killed.run, &audit);
+  JudgeTraining(Items(), TwoEpochs().run, &killed.run, {}, &audit);
   ASSERT_EQ(audit.training().restarts_size(), 1);
   EXPECT_EQ(audit.training().restarts(0).after_batches(), 5);
   EXPECT_EQ(audit.verdict(), "pass");
@@ -169,13 +170,115 @@ TEST(JudgeTest, ARestartThatIsRightOnceAndThenWrong) {
                           "second restart"));
 }
 
-TEST(JudgeTest, ARestartWithUnknownWeightsIsANote) {
+TEST(JudgeTest, ARestartWithUnknownWeightsCannotBeJudged) {
   Runs runs = Killed(5);
   runs.run.lives[1].ranks[0].training[0].weights = 999;
   Audit audit;
-  JudgeTraining(Items(), TwoEpochs().run, &runs.run, &audit);
-  EXPECT_THAT(absl::StrJoin(audit.notes(), "\n"),
-              HasSubstr("the weights of no earlier step"));
+  JudgeTraining(Items(), TwoEpochs().run, &runs.run, {}, &audit);
+  // What it began with may be the rest of an epoch.
+  EXPECT_THAT(audit.faults(), IsEmpty());
+  EXPECT_EQ(audit.verdict(), "");
+  EXPECT_THAT(audit.reason(), HasSubstr("the weights of no earlier step"));
+}
+
+TEST(JudgeTest, ATrainingThatEndsEarlyAfterARestart) {
+  Runs three = TwoEpochs();
+  three.Pass(Shuffled(3));
+  const Runs two = Killed(5);
+  EXPECT_THAT(FaultsOf(three, &two),
+              ElementsAre("the training ended after 2 of 3 epochs once it was "
+                          "restarted"));
+}
+
+// A training that says where it is by its steps, and saves when it is told to
+// end.
+TEST(HistoryTest, AStepThatWasCountedIsRemembered) {
+  const auto line = [](int64_t step) {
+    AuditLine batch;
+    batch.set_kind("batch");
+    batch.set_training(true);
+    batch.set_weights(step + 1);
+    batch.add_ids(step);
+    return batch;
+  };
+  TrainingRun run;
+  run.lives.push_back(LifeOf({{line(0), line(1)}}));
+  run.lives.push_back(LifeOf({{line(2)}}));
+  const History history = HistoryOf(run, 3);
+  EXPECT_EQ(history.restarts[0].reason, "");
+  EXPECT_EQ(history.restarts[0].steps_lost, 0);
+  EXPECT_EQ(history.epochs.size(), 1u);
+}
+
+// Without a word where epochs begin, as many samples are one.
+TEST(HistoryTest, EpochsOfLoadersThatSayNothing) {
+  const auto windows = [](int64_t samples, bool drop_last) {
+    Runs runs;
+    std::vector<int64_t> all;
+    for (const uint64_t seed : {1, 2, 3}) {
+      std::vector<int64_t> order = Shuffled(seed);
+      if (drop_last) order.resize(samples);
+      all.insert(all.end(), order.begin(), order.end());
+    }
+    for (size_t at = 0; at + 7 <= all.size(); at += 7) {
+      SeenBatch batch;
+      batch.weights = ++runs.weights;
+      batch.ids.assign(all.begin() + at, all.begin() + at + 7);
+      runs.rank().training.push_back(batch);
+    }
+    return runs;
+  };
+  // Batches of 7 have samples of two epochs.
+  const Runs whole = windows(kItems, false);
+  EXPECT_EQ(EpochSamples(whole.run, kItems), kItems);
+  EXPECT_THAT(FaultsOf(whole), IsEmpty());
+  Runs repeats = windows(kItems, false);
+  repeats.rank().training[3].ids[0] = repeats.rank().training[2].ids[0];
+  EXPECT_THAT(FaultsOf(repeats),
+              ::testing::Contains(HasSubstr("1 seen twice")));
+  // The last 2 items of each epoch fill no batch.
+  const Runs drops = windows(98, true);
+  EXPECT_EQ(EpochSamples(drops.run, kItems), 98);
+  EXPECT_THAT(FaultsOf(drops), IsEmpty());
+}
+
+TEST(JudgeTest, MixedImagesShareTheItemsOfABatch) {
+  Runs runs = TwoEpochs();
+  for (SeenBatch& batch : runs.rank().training) {
+    batch.seconds = batch.ids;
+    std::reverse(batch.seconds.begin(), batch.seconds.end());
+    // Of each pair, the one that has more of both images.
+    for (size_t i = 0; i < batch.ids.size() / 2; ++i) {
+      std::swap(batch.ids[i], batch.seconds[i]);
+    }
+  }
+  EXPECT_THAT(FaultsOf(runs), IsEmpty());
+  runs.rank().training[2].seconds[0] = runs.rank().training[0].ids[0];
+  EXPECT_THAT(FaultsOf(runs), ElementsAre("epoch 1: 1 seen twice"));
+}
+
+TEST(JudgeTest, WeightsOfAMixture) {
+  AuditItems items = Items();
+  items.add_sources(40);
+  items.add_sources(60);
+  Xoshiro256 random(1);
+  Runs runs;
+  std::vector<int64_t> ids;
+  for (int i = 0; i < 2000; ++i) {
+    ids.push_back(static_cast<int64_t>(
+        random.Below(10) < 7 ? random.Below(40) : 40 + random.Below(60)));
+  }
+  runs.Pass(ids);
+  const auto faults = [&](const std::vector<double>& weights) {
+    Audit audit;
+    JudgeTraining(items, runs.run, nullptr, weights, &audit);
+    return std::vector<std::string>(audit.faults().begin(),
+                                    audit.faults().end());
+  };
+  EXPECT_THAT(faults({0.7, 0.3}), IsEmpty());
+  EXPECT_THAT(faults({0.6, 0.4}),
+              ElementsAre(HasSubstr("source 1 of the mixture has"),
+                          HasSubstr("source 2 of the mixture has")));
 }
 
 TEST(JudgeTest, MissingAndRepeatedItems) {
@@ -302,7 +405,7 @@ TEST(JudgeTest, TooLittleReadableIsNoVerdict) {
   Runs runs;
   runs.Pass(std::vector<int64_t>(kItems, -1));
   Audit audit;
-  JudgeTraining(Items(), runs.run, nullptr, &audit);
+  JudgeTraining(Items(), runs.run, nullptr, {}, &audit);
   EXPECT_EQ(audit.verdict(), "");
   EXPECT_THAT(audit.reason(), HasSubstr("show no item"));
 }

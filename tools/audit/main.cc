@@ -29,7 +29,10 @@ DEFINE_string(
     "NAME: how --make writes it; text is of tokens "
     "{folder|hf_datasets|jsonl|litdata|lmdb|mds|parquet|tar|text_parquet|"
     "tfrecord|webdataset}");
-DEFINE_int32(items, 997, "N: items for training that --make writes");
+DEFINE_string(items, "997",
+              "LIST: number of items for training that --make writes; of "
+              "several numbers, each is a source of a mixture, in folders 0, 1 "
+              "and so on");
 DEFINE_int32(validation_items, 100, "N: items for validation that it writes");
 DEFINE_int32(classes, 10, "N: a label is the item's number modulo this");
 DEFINE_int32(side, 256,
@@ -56,6 +59,9 @@ DEFINE_int32(restart_world_size, 0,
 DEFINE_string(prepare, "",
               "COMMAND: run this before each run, such as rm -rf checkpoints; "
               "{run} in all commands is the run's name");
+DEFINE_string(weights, "",
+              "LIST: of a mixture, the weight of each source, such as 0.6,0.4; "
+              "items may then repeat");
 DEFINE_string(signal, "kill",
               "NAME: what ends the training: SIGKILL, SIGTERM as Slurm sends "
               "it, or both in turns {kill|term|both}");
@@ -118,6 +124,22 @@ absl::Status CheckFlags() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<double>> WeightsOf(const std::string& list) {
+  std::vector<double> weights;
+  double sum = 0;
+  for (const auto& text : absl::StrSplit(list, ',', absl::SkipEmpty())) {
+    double weight = 0;
+    if (!absl::SimpleAtod(text, &weight) || !(weight > 0) || weight > 1e9) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--weights: \"", text, "\" is no weight above 0"));
+    }
+    weights.push_back(weight);
+    sum += weight;
+  }
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& words) {
   RETURN_IF_ERROR(CheckFlags());
   if (!FLAGS_make.empty()) {
@@ -139,6 +161,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& words) {
   options.plan.grace_s = FLAGS_grace;
   options.plan.timeout_s = FLAGS_timeout;
   options.dataset = FLAGS_dataset;
+  ASSIGN_OR_RETURN(options.weights, WeightsOf(FLAGS_weights));
   options.format = FLAGS_format;
   options.output = FLAGS_output;
   options.reports = absl::StrSplit(FLAGS_reports, ',', absl::SkipEmpty());

@@ -5,7 +5,9 @@
 
 The library that owns a layout writes it, so the Python that runs this must have
 it. FOLDER/train and FOLDER/val have the items, FOLDER/feedrate_audit.json says
-what is there and appears last. A label is the item's number modulo CLASSES.
+what is there and appears last. A label is the item's number modulo CLASSES. Of
+several numbers ITEMS, such as 600,397, each is a source of a mixture in
+FOLDER/train/0 and so on.
 """
 
 import io
@@ -224,7 +226,9 @@ WRITERS = {
 
 def main(arguments):
     target, layout, *numbers = arguments
-    train, validation, classes, side = (int(number) for number in numbers)
+    sources = [int(count) for count in numbers[0].split(",")]
+    validation, classes, side = (int(number) for number in numbers[1:])
+    train = sum(sources)
     if layout not in WRITERS:
         sys.exit(f"audit: --layout={layout}: use one of {', '.join(WRITERS)}")
     if train + validation > codes.MOST_ITEMS:
@@ -239,7 +243,14 @@ def main(arguments):
         folder = pathlib.Path(temporary, "items")
         folder.mkdir()
         try:
-            WRITERS[layout](folder / "train", Items(0, train, classes, side))
+            first = 0
+            for source, count in enumerate(sources):
+                place = folder / "train"
+                if len(sources) > 1:
+                    place.mkdir(exist_ok=True)
+                    place /= str(source)
+                WRITERS[layout](place, Items(first, count, classes, side))
+                first += count
             if validation:
                 WRITERS[layout](
                     folder / "val", Items(train, validation, classes, side)
@@ -259,6 +270,8 @@ def main(arguments):
             "classes": classes,
             "side": side,
         }
+        if len(sources) > 1:
+            manifest["sources"] = sources
         (folder / MANIFEST).write_text(json.dumps(manifest) + "\n")
         if target.exists():
             target.rmdir()
