@@ -134,7 +134,7 @@ namespace {
 // More marks than this make a page slow and a picture black.
 constexpr size_t kMostMarks = 20000;
 
-// Of a palette that everybody can tell apart: blue, amber, vermilion.
+// Colors of the palette that everybody can tell apart: blue, amber, vermilion.
 const char kOnce[] = "f0";
 const char kAgain[] = "f4";
 const char kNever[] = "f1";

@@ -22,7 +22,7 @@ struct TrainingPlan {
   // A shell's command before each run. Empty: none.
   std::string prepare;
   int world_size = 1;
-  // Of restarts. 0: the same.
+  // The world size after a restart. 0 means that it stays the same.
   int restart_world_size = 0;
   int kills = 0;
   // Says at which steps and ranks.

@@ -198,8 +198,8 @@ uint32_t BigEndian(absl::string_view bytes) {
 }
 
 // 0 for an unknown type.
-int ChannelsOf(int colour_type) {
-  switch (colour_type) {
+int ChannelsOf(int color_type) {
+  switch (color_type) {
     case PNG_COLOR_TYPE_GRAY:
       return 1;
     case PNG_COLOR_TYPE_GRAY_ALPHA:

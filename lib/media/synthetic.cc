@@ -60,9 +60,9 @@ void MixRows(const int16_t* near, const int16_t* far, int length,
 
 void AddNoise(uint32_t key, int amplitude, int length, int16_t* out) {
   for (int i = 0; i < length; ++i) {
-    const int centred =
+    const int centered =
         static_cast<int>(PixelHash(key, static_cast<uint32_t>(i)) >> 23) - 256;
-    out[i] = static_cast<int16_t>(out[i] + ((centred * amplitude) >> 8));
+    out[i] = static_cast<int16_t>(out[i] + ((centered * amplitude) >> 8));
   }
 }
 
@@ -200,9 +200,9 @@ void SyntheticScene::AddSurface(int light, SyntheticRandom* random) {
   surface.luma = 16 * light - (surface.slope_x * (width_ / 2) >> 8) -
                  (surface.slope_y * (height_ / 2) >> 8);
   // Most objects are nearly gray; a few are colorful.
-  const int colour = random->Between(0, 9) == 0 ? 70 : 28;
-  surface.blue = 16 * random->Between(-colour, colour * 3 / 4);
-  surface.red = 16 * random->Between(-colour * 3 / 4, colour);
+  const int color = random->Between(0, 9) == 0 ? 70 : 28;
+  surface.blue = 16 * random->Between(-color, color * 3 / 4);
+  surface.red = 16 * random->Between(-color * 3 / 4, color);
   surface.coarse_gain = random->Between(60, 320);
   // Squared: many smooth surfaces, few rough ones.
   const int rough = random->Between(2, 23);
@@ -370,9 +370,9 @@ void DrawGrain(const Textures& textures, int y, std::vector<int16_t>* grain) {
   for (size_t x = 0; x < grain->size(); ++x) {
     const uint32_t hash = PixelHash(key, static_cast<uint32_t>(x));
     // The sum of two uniform numbers, about as bell-shaped as needed.
-    const int centred =
+    const int centered =
         static_cast<int>((hash & 255) + (hash >> 8 & 255)) - 255;
-    (*grain)[x] = static_cast<int16_t>(centred * textures.grain >> 8);
+    (*grain)[x] = static_cast<int16_t>(centered * textures.grain >> 8);
   }
 }
 

@@ -139,7 +139,7 @@ double Roughness(const Image& image, int distance) {
   return sum / static_cast<double>(count);
 }
 
-TEST(SyntheticTest, NeighboursAreAlikeAndDistantPixelsAreNot) {
+TEST(SyntheticTest, NeighborsAreAlikeAndDistantPixelsAreNot) {
   double ratio = 0;
   constexpr int kImages = 20;
   for (int64_t i = 0; i < kImages; ++i) {

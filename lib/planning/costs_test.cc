@@ -15,7 +15,7 @@ constexpr char kPolicy[] =
     "default_throughput { media: \"image\" mode: \"micro\" device: \"cpu\" "
     "items_per_s: 200 } }";
 
-// 10 items of preflight; slow from 0.05 s an item.
+// The preflight has 10 items. 0.05 s per item count as slow.
 constexpr char kExecution[] =
     "min_time: 0 preflight_items: 10 slow_threshold_s: 0.05";
 

@@ -329,7 +329,7 @@ double NearestStep(double steps) {
 }
 
 // Transforms each block, quantizes it and transforms it back, as bytes.
-Plane QuantisePlane(const Plane& plane, const Block& table) {
+Plane QuantizePlane(const Plane& plane, const Block& table) {
   Plane result(plane.height, plane.width);
   for (int top = 0; top < plane.height; top += kBlock) {
     for (int left = 0; left < plane.width; left += kBlock) {
@@ -399,10 +399,10 @@ void RoundTripGroup(Pixels* image, int first, int quality) {
     }
   }
   const Block chroma_table = ScaledTable(kChromaTable, quality);
-  luma = QuantisePlane(luma, ScaledTable(kLumaTable, quality));
-  blue = Doubled(QuantisePlane(Halved(blue), chroma_table), image->height,
+  luma = QuantizePlane(luma, ScaledTable(kLumaTable, quality));
+  blue = Doubled(QuantizePlane(Halved(blue), chroma_table), image->height,
                  image->width);
-  red = Doubled(QuantisePlane(Halved(red), chroma_table), image->height,
+  red = Doubled(QuantizePlane(Halved(red), chroma_table), image->height,
                 image->width);
   for (int y = 0; y < image->height; ++y) {
     for (int x = 0; x < image->width; ++x) {

@@ -127,7 +127,7 @@ double LightnessAt(const Pixels& image, int y, int x) {
   return RgbToLab(image).at(y, x, 0) * 2.55;
 }
 
-TEST(ClaheTest, OneTileWithoutALimitIsPlainEqualisation) {
+TEST(ClaheTest, OneTileWithoutALimitIsPlainEqualization) {
   // Half of the pixels up to the darker gray: it becomes 127.5, which is 128 to
   // even, the brighter one 255.
   const Pixels result = EqualizeTiles(Halves(8, 8, 100, 110), 1000, 1);

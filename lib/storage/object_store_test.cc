@@ -198,7 +198,7 @@ TEST(StoreSpecTest, NamesWhatIsWrong) {
     EXPECT_THAT(std::string(ParseStoreSpec(wrong).status().message()),
                 HasSubstr(name));
   }
-  fields["colour"] = "red";
+  fields["color"] = "red";
   EXPECT_FALSE(ParseStoreSpec(fields).ok());
 }
 

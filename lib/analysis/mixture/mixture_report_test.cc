@@ -336,7 +336,7 @@ TEST(MixtureFiguresTest, ManyBatchesShareColumns) {
   EXPECT_THAT(chart.x_title, HasSubstr("20 in a column"));
 }
 
-TEST(MixtureFiguresTest, ManyDataSetsShareGrey) {
+TEST(MixtureFiguresTest, ManyDataSetsShareGray) {
   const StackedColumns chart = MixtureOverTime(RunOf(20, 29), 820);
   EXPECT_THAT(chart.parts, ElementsAre("d0", "d1", "d2", "d3", "d4", "d5", "d6",
                                        "22 others"));

@@ -71,7 +71,7 @@ class DeviceLoader {
   virtual void EndEpoch() = 0;
   // Files that the current epoch could not use.
   virtual const FaultList& faults() const = 0;
-  // Of the epoch that was ended last. REQUIRES: there was one.
+  // Describes the last epoch that has ended. REQUIRES: one has ended.
   virtual DeviceEpochReport report() const = 0;
 
   // Writes the sample of one item to `out` in host memory, as floats before

@@ -24,7 +24,7 @@ struct JpegBaselineComponent {
   int horizontal = 1;
   int vertical = 1;
   // 64 factors from left to right and from top to bottom, not in zigzag.
-  const uint16_t* quantisation = nullptr;
+  const uint16_t* quantization = nullptr;
   JpegHuffmanCodes dc;
   JpegHuffmanCodes ac;
 };

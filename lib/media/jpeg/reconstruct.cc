@@ -342,7 +342,7 @@ void ToRgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, int width,
   std::memcpy(rgb + 3 * x, last, 3 * (width - x));
 }
 
-void GreyToRgb(const uint8_t* y, int width, uint8_t* rgb) {
+void GrayToRgb(const uint8_t* y, int width, uint8_t* rgb) {
   int x = 0;
   for (; x + 16 <= width; x += 16) {
     const auto v = hn::LoadU(Bytes(), y + x);
@@ -362,7 +362,7 @@ HWY_EXPORT(Idct);
 HWY_EXPORT(Widen);
 HWY_EXPORT(Blend);
 HWY_EXPORT(ToRgb);
-HWY_EXPORT(GreyToRgb);
+HWY_EXPORT(GrayToRgb);
 
 JpegIdct ChooseJpegIdct() {
   // Until the processor has been detected, the dispatcher returns a function
@@ -377,7 +377,7 @@ JpegRows ChooseJpegRows() {
   // Otherwise each call would detect the processor again: see ChooseJpegIdct.
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   return {HWY_DYNAMIC_DISPATCH(Widen), HWY_DYNAMIC_DISPATCH(Blend),
-          HWY_DYNAMIC_DISPATCH(ToRgb), HWY_DYNAMIC_DISPATCH(GreyToRgb)};
+          HWY_DYNAMIC_DISPATCH(ToRgb), HWY_DYNAMIC_DISPATCH(GrayToRgb)};
 }
 
 }  // namespace feedrate

@@ -51,7 +51,7 @@ struct JpegRows {
                 bool far_is_below, uint8_t* out);
   void (*to_rgb)(const uint8_t* y, const uint8_t* cb, const uint8_t* cr,
                  int width, uint8_t* rgb);
-  void (*grey_to_rgb)(const uint8_t* y, int width, uint8_t* rgb);
+  void (*gray_to_rgb)(const uint8_t* y, int width, uint8_t* rgb);
 };
 
 // The implementation for this processor.

@@ -124,7 +124,7 @@ std::vector<uint8_t> WidenPlainly(const std::vector<uint8_t>& near,
   return out;
 }
 
-TEST(JpegColourTest, WidensEveryPartOfARow) {
+TEST(JpegColorTest, WidensEveryPartOfARow) {
   const JpegRows rows = ChooseJpegRows();
   constexpr int kCount = 37;
   std::mt19937 random(1);
@@ -158,7 +158,7 @@ TEST(JpegColourTest, WidensEveryPartOfARow) {
   }
 }
 
-TEST(JpegColourTest, BlendsTwoRows) {
+TEST(JpegColorTest, BlendsTwoRows) {
   const JpegRows rows = ChooseJpegRows();
   std::vector<uint8_t> near(256 + kJpegRowMargin);
   std::vector<uint8_t> far(near.size());
@@ -175,19 +175,19 @@ TEST(JpegColourTest, BlendsTwoRows) {
   }
 }
 
-TEST(JpegColourTest, GreyIsThreeTimesTheSame) {
+TEST(JpegColorTest, GrayIsThreeTimesTheSame) {
   const JpegRows rows = ChooseJpegRows();
   for (int width = 1; width < 40; ++width) {
     std::vector<uint8_t> y(width + kJpegRowMargin);
     for (int i = 0; i < width; ++i) y[i] = static_cast<uint8_t>(7 * i + 1);
     std::vector<uint8_t> rgb(3 * width);
-    rows.grey_to_rgb(y.data(), width, rgb.data());
+    rows.gray_to_rgb(y.data(), width, rgb.data());
     for (int i = 0; i < 3 * width; ++i) ASSERT_EQ(rgb[i], y[i / 3]);
   }
 }
 
 // libjpeg's own formula, for all values.
-TEST(JpegColourTest, EveryColour) {
+TEST(JpegColorTest, EveryColor) {
   const JpegRows rows = ChooseJpegRows();
   std::vector<uint8_t> y(256 + kJpegRowMargin);
   std::vector<uint8_t> cb(y.size());

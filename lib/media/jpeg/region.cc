@@ -22,7 +22,7 @@ absl::Status JpegRegionDecoder::Decode(const JpegRegion& region,
                                        uint8_t* rgb, size_t stride_bytes) {
   RETURN_IF_ERROR(CheckJpegRegion(region, options, info_));
   if (is_baseline_ && options.scale == 1 && options.exact_dct &&
-      options.smooth_colours &&
+      options.smooth_colors &&
       baseline_.Decode(picture_, region, rgb, stride_bytes)) {
     return absl::OkStatus();
   }
@@ -84,7 +84,7 @@ void NeededSamples(int begin, int end, int pixels_per_sample, int samples,
 
 // Codes and factors of which a component has its own.
 bool Known(const JpegBaselineComponent& component) {
-  return component.quantisation != nullptr && component.dc.counts != nullptr &&
+  return component.quantization != nullptr && component.dc.counts != nullptr &&
          component.ac.counts != nullptr;
 }
 
@@ -140,7 +140,7 @@ bool JpegBaselineRegion::Prepare(const JpegBaselinePicture& picture,
   end_mcu_x_ = end_mcu_y_ = 0;
   for (int c = 0; c < components_; ++c) {
     const JpegBaselineComponent& component = picture.component[c];
-    if (!Known(component) || !SmallFactors(component.quantisation)) {
+    if (!Known(component) || !SmallFactors(component.quantization)) {
       return false;
     }
     Plane& plane = planes_[c];
@@ -151,7 +151,7 @@ bool JpegBaselineRegion::Prepare(const JpegBaselinePicture& picture,
     PlacePlane(picture, region, &plane);
     // libjpeg does not interpolate this few samples.
     if (plane.across == 2 && plane.width <= 2) return false;
-    std::copy_n(component.quantisation, 64, plane.factors);
+    std::copy_n(component.quantization, 64, plane.factors);
     if (!plane.dc_table.Prepare(component.dc, /*is_dc=*/true) ||
         !plane.ac_table.Prepare(component.ac, /*is_dc=*/false)) {
       return false;
@@ -306,8 +306,8 @@ bool JpegBaselineRegion::DecodeBlocksBmi2() {
 }
 
 // `region.width` samples of a color, one per pixel.
-const uint8_t* JpegBaselineRegion::ColourRow(const JpegRegion& region, int y,
-                                             Plane* plane, uint8_t* room) {
+const uint8_t* JpegBaselineRegion::ColorRow(const JpegRegion& region, int y,
+                                            Plane* plane, uint8_t* room) {
   const int own = y / plane->down;
   int other = own;
   if (plane->down == 2) {
@@ -333,16 +333,16 @@ void JpegBaselineRegion::WriteRows(const JpegRegion& region, uint8_t* rgb,
   const size_t room = region.width + 2 * kJpegRowMargin;
   if (sums_.size() < room) {
     sums_.resize(room);
-    for (std::vector<uint8_t>& row : colour_rows_) row.resize(room);
+    for (std::vector<uint8_t>& row : color_rows_) row.resize(room);
   }
   for (int y = region.y; y < region.y + region.height; ++y) {
     const uint8_t* const luma = planes_[0].at(region.x, y);
     if (components_ == 1) {
-      rows_.grey_to_rgb(luma, region.width, rgb);
+      rows_.gray_to_rgb(luma, region.width, rgb);
     } else {
       rows_.to_rgb(luma,
-                   ColourRow(region, y, &planes_[1], colour_rows_[0].data()),
-                   ColourRow(region, y, &planes_[2], colour_rows_[1].data()),
+                   ColorRow(region, y, &planes_[1], color_rows_[0].data()),
+                   ColorRow(region, y, &planes_[2], color_rows_[1].data()),
                    region.width, rgb);
     }
     rgb += stride_bytes;
@@ -379,7 +379,7 @@ void SetOptions(const JpegRegionOptions& options,
   cinfo->scale_num = 1;
   cinfo->scale_denom = options.scale;
   cinfo->dct_method = options.exact_dct ? JDCT_ISLOW : JDCT_IFAST;
-  cinfo->do_fancy_upsampling = options.smooth_colours ? TRUE : FALSE;
+  cinfo->do_fancy_upsampling = options.smooth_colors ? TRUE : FALSE;
 }
 
 // Whether libjpeg smooths the picture across the borders of blocks, as it does
@@ -471,7 +471,7 @@ JpegBaselineComponent GetComponent(const jpeg_decompress_struct& cinfo,
   const int table = info.quant_tbl_no;
   if (table >= 0 && table < NUM_QUANT_TBLS &&
       cinfo.quant_tbl_ptrs[table] != nullptr) {
-    component.quantisation = cinfo.quant_tbl_ptrs[table]->quantval;
+    component.quantization = cinfo.quant_tbl_ptrs[table]->quantval;
   }
   component.dc = GetCodes(cinfo.dc_huff_tbl_ptrs, info.dc_tbl_no);
   component.ac = GetCodes(cinfo.ac_huff_tbl_ptrs, info.ac_tbl_no);

@@ -37,7 +37,7 @@ struct JpegRegionOptions {
   bool exact_dct = true;
   // Interpolate colors between two samples, as everywhere in lib/media;
   // otherwise repeat them, which is faster and leaves steps at colored edges.
-  bool smooth_colours = true;
+  bool smooth_colors = true;
 };
 
 // The length of a side after scaling.
@@ -110,8 +110,8 @@ class JpegBaselineRegion {
   bool BeginMcu();
   void StartPart(int part);
   void WriteRows(const JpegRegion& region, uint8_t* rgb, size_t stride_bytes);
-  const uint8_t* ColourRow(const JpegRegion& region, int y, Plane* plane,
-                           uint8_t* room);
+  const uint8_t* ColorRow(const JpegRegion& region, int y, Plane* plane,
+                          uint8_t* room);
 
   const bool uses_bmi2_;
   const JpegIdct idct_;
@@ -130,7 +130,7 @@ class JpegBaselineRegion {
   int part_ = 0;
 
   std::vector<uint16_t> sums_;
-  std::vector<uint8_t> colour_rows_[2];
+  std::vector<uint8_t> color_rows_[2];
 };
 
 // Decodes parts of JPEGs by libjpeg-turbo, for every kind of file that it

@@ -71,7 +71,7 @@ void ExpectRegionsSame(const JpegTestFile& file,
   const ImageInfo info = decoder->Open(jpeg).value();
   ASSERT_EQ(info.width, file.width);
   ASSERT_EQ(info.height, file.height);
-  ASSERT_EQ(info.channels, file.grey ? 1 : file.cmyk || file.ycck ? 4 : 3);
+  ASSERT_EQ(info.channels, file.gray ? 1 : file.cmyk || file.ycck ? 4 : 3);
   for (const JpegRegion& region :
        Regions(whole.width(), whole.height(), file.seed, count)) {
     // Opens the file again for each region: after a failure of its own the
@@ -81,7 +81,7 @@ void ExpectRegionsSame(const JpegTestFile& file,
     ExpectSame(region, options, whole, decoder);
     if (testing::Test::HasFatalFailure()) {
       FAIL() << file.width << "x" << file.height << " " << file.horizontal
-             << "x" << file.vertical << " grey " << file.grey << " scale "
+             << "x" << file.vertical << " gray " << file.gray << " scale "
              << options.scale;
     }
   }
@@ -95,7 +95,7 @@ std::vector<JpegTestFile> Kinds() {
   // kinds[2]: 4:2:0.
   kinds[3].horizontal = 1;                         // 4:4:0
   kinds[4].horizontal = 4, kinds[4].vertical = 1;  // 4:1:1
-  kinds[5].grey = true;
+  kinds[5].gray = true;
   kinds[6].stored_as_rgb = true;
   kinds[6].horizontal = kinds[6].vertical = 1;
   kinds[7].progressive = true;
@@ -134,7 +134,7 @@ TEST(JpegRegionTest, RestartMarkersAndTablesOfItsOwn) {
     file.height = 120;
     for (int restart_every : {1, 3, 7, 10, 100}) {
       file.restart_every = restart_every;
-      file.optimised = !file.arithmetic && restart_every % 2 == 1;
+      file.optimized = !file.arithmetic && restart_every % 2 == 1;
       file.seed = restart_every;
       ExpectRegionsSame(file, {}, 20, &decoder);
       if (HasFatalFailure()) return;

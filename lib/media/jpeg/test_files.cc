@@ -23,7 +23,7 @@ void DieOfWarnings(j_common_ptr cinfo, int level) {
 }
 
 int ChannelsOf(const JpegTestFile& file) {
-  return file.grey ? 1 : file.cmyk || file.ycck ? 4 : 3;
+  return file.gray ? 1 : file.cmyk || file.ycck ? 4 : 3;
 }
 
 Image Pixels(const JpegTestFile& file) {
@@ -46,14 +46,14 @@ void Configure(const JpegTestFile& file, jpeg_compress_struct* cinfo) {
   cinfo->image_width = file.width;
   cinfo->image_height = file.height;
   cinfo->input_components = ChannelsOf(file);
-  cinfo->in_color_space = file.grey                ? JCS_GRAYSCALE
+  cinfo->in_color_space = file.gray                ? JCS_GRAYSCALE
                           : file.cmyk || file.ycck ? JCS_CMYK
                                                    : JCS_RGB;
   jpeg_set_defaults(cinfo);
   if (file.stored_as_rgb) jpeg_set_colorspace(cinfo, JCS_RGB);
   if (file.ycck) jpeg_set_colorspace(cinfo, JCS_YCCK);
   jpeg_set_quality(cinfo, file.quality, TRUE);
-  if (!file.grey) {
+  if (!file.gray) {
     cinfo->comp_info[0].h_samp_factor = file.horizontal;
     cinfo->comp_info[0].v_samp_factor = file.vertical;
   }
@@ -62,7 +62,7 @@ void Configure(const JpegTestFile& file, jpeg_compress_struct* cinfo) {
     cinfo->num_scans = std::min(cinfo->num_scans, file.scans);
   }
   cinfo->arith_code = file.arithmetic ? TRUE : FALSE;
-  cinfo->optimize_coding = file.optimised ? TRUE : FALSE;
+  cinfo->optimize_coding = file.optimized ? TRUE : FALSE;
   cinfo->restart_interval = file.restart_every;
 }
 
@@ -105,7 +105,7 @@ Image DecodeWhole(absl::string_view bytes, const JpegRegionOptions& options) {
   cinfo.scale_num = 1;
   cinfo.scale_denom = options.scale;
   cinfo.dct_method = options.exact_dct ? JDCT_ISLOW : JDCT_IFAST;
-  cinfo.do_fancy_upsampling = options.smooth_colours ? TRUE : FALSE;
+  cinfo.do_fancy_upsampling = options.smooth_colors ? TRUE : FALSE;
   jpeg_start_decompress(&cinfo);
   Image image(static_cast<int>(cinfo.output_height),
               static_cast<int>(cinfo.output_width), 3);
@@ -192,8 +192,8 @@ JpegTestFile DrawFile(Draws* draws) {
   file.quality = 20 + draws->Below(80);
   file.noise = draws->Below(100);
   file.seed = draws->Below(1000);
-  file.grey = draws->Below(8) == 1;
-  file.optimised = draws->Below(2) == 1;
+  file.gray = draws->Below(8) == 1;
+  file.optimized = draws->Below(2) == 1;
   file.progressive = draws->Below(4) == 1;
   if (file.progressive) {
     // The fewest of them have sent the first coefficient of all components.

@@ -18,7 +18,7 @@ struct JpegTestFile {
   int horizontal = 2;
   int vertical = 2;
   int quality = 90;
-  bool grey = false;
+  bool gray = false;
   bool stored_as_rgb = false;
   bool cmyk = false;
   bool ycck =
@@ -28,7 +28,7 @@ struct JpegTestFile {
   // last ones refine what the first have sent.
   int scans = 0;
   bool arithmetic = false;
-  bool optimised = false;  // Huffman tables of its own.
+  bool optimized = false;  // Huffman tables of its own.
   int restart_every = 0;   // MCUs; 0 means no restart markers.
   uint32_t seed = 1;
   // Contrast of the noise, 0 to 255. High values give long codes.

@@ -226,7 +226,7 @@ TEST(IndexPatternTest, EveryNumberIsReadAgain) {
   }
 }
 
-TEST(IndexPatternTest, CompressionMayGreyIt) {
+TEST(IndexPatternTest, CompressionMayGrayIt) {
   EXPECT_EQ(ReadPattern(Drawn(1234, 240, 320, 100, 160).view()), 1234);
 }
 

@@ -37,7 +37,7 @@ std::vector<std::pair<std::string, JpegTestFile>> Jpegs() {
     file.seed = static_cast<uint32_t>(jpegs.size());
     return jpegs.emplace_back(name, file).second;
   };
-  add("gray").grey = true;
+  add("gray").gray = true;
   add("rgb").stored_as_rgb = true;
   add("cmyk").cmyk = true;
   add("ycck").ycck = true;

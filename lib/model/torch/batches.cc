@@ -162,11 +162,11 @@ struct Span {
   int64_t length;
 };
 
-Span SpanAround(double centre, double length, int64_t size) {
+Span SpanAround(double center, double length, int64_t size) {
   const auto first = static_cast<int64_t>(
-      std::max(0.0, std::round(centre * size - length / 2)));
+      std::max(0.0, std::round(center * size - length / 2)));
   const auto last = static_cast<int64_t>(
-      std::min<double>(size, std::round(centre * size + length / 2)));
+      std::min<double>(size, std::round(center * size + length / 2)));
   return {std::min(first, size), std::max<int64_t>(0, last - first)};
 }
 

@@ -9,7 +9,7 @@ import os
 
 # Before the import: no lines about instruction sets on standard error.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-# A GPU would only be initialised, and wait for nothing.
+# A GPU would only be initialized, and wait for nothing.
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 import tensorflow as tf  # noqa: E402

@@ -30,7 +30,7 @@ class Copy:
             if self._target is None or self._target.shape != batch.shape:
                 self._target = torch.empty(batch.shape, device=self._device)
             self._target.copy_(batch, non_blocking=True)
-            _synchronise(self._device, self._stages)
+            _synchronize(self._device, self._stages)
         return self._target
 
 
@@ -45,14 +45,14 @@ class Finish:
     def __call__(self, batch):
         with self._stages.busy("copy"):
             batch = batch.to(self._device, non_blocking=True)
-            _synchronise(self._device, self._stages)
+            _synchronize(self._device, self._stages)
         with self._stages.busy("augment"):
             batch = self._recipe.finish(batch)
-            _synchronise(self._device, self._stages)
+            _synchronize(self._device, self._stages)
         return batch
 
 
-def _synchronise(device, stages):
+def _synchronize(device, stages):
     if device.type == "cuda":
         with stages.waiting():
             torch.cuda.synchronize(device)

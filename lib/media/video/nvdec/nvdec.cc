@@ -47,7 +47,7 @@ cudaVideoCodec CodecOf(AVCodecID codec) {
 
 // Whether streams of the codec name matrix and range as FFmpeg's enums do. For
 // MPEG-4 the library has its own defaults.
-bool TellsColours(cudaVideoCodec codec) {
+bool TellsColors(cudaVideoCodec codec) {
   return codec == cudaVideoCodec_H264 || codec == cudaVideoCodec_HEVC ||
          codec == cudaVideoCodec_AV1;
 }
@@ -115,7 +115,7 @@ struct NvdecSession::Callbacks {
     self->picture_.height = area.bottom - area.top;
     AVColorSpace matrix = self->matrix_;
     bool full_range = self->full_range_;
-    if (TellsColours(format.codec)) {
+    if (TellsColors(format.codec)) {
       const auto& signal = format.video_signal_description;
       const auto named = static_cast<AVColorSpace>(signal.matrix_coefficients);
       // Zeros may mean that nothing is said.

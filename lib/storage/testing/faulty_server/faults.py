@@ -16,7 +16,7 @@ KINDS = {
     "status_429": "any",
     "slow_start": "any",  # Late, and right.
     "short_length": "any",  # A shorter body whose length is said truly.
-    "wrong_range": "range",  # Other bytes, honestly labelled.
+    "wrong_range": "range",  # Other bytes, honestly labeled.
     "too_long": "range",  # More bytes than asked for.
     "wrong_bytes": "whole",  # A bit flipped.
     "wrong_checksum": "whole",  # Right bytes, wrong checksum header.

@@ -106,11 +106,11 @@ class Recipe:
         if name == "transforms.combine+warp_affine":
             return _warp(images, params, self._spec.crop)
         if name == "solarize":
-            return _solarised(images, params.take_fixed("threshold"))
+            return _solarized(images, params.take_fixed("threshold"))
         return find(fn, name)(images, **params.take_rest().fixed)
 
 
-def _solarised(images, threshold):
+def _solarized(images, threshold):
     """DALI has no operator for it; its own AutoAugment computes it so too."""
     inverted = (images >= threshold) * (255 - images)
     return fn.cast(inverted + (images < threshold) * images, dtype=types.UINT8)
