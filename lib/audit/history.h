@@ -41,8 +41,8 @@ struct SeenRank {
   std::vector<SeenBatch> training;
   std::vector<SeenBatch> evaluation;
   std::vector<SeenPass> passes;
-  // The hash of the weights after the last step; 0 if unknown. A model's is noted
-  // where Python ends by itself.
+  // The hash of the weights after the last step; 0 if unknown. A model's is
+  // noted where Python ends by itself.
   int64_t end_weights = 0;
 };
 
