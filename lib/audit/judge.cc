@@ -13,13 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/audit/draws.h"
+#include "lib/audit/epoch_coverage.h"
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {
-
-using Batches = std::vector<const SeenBatch*>;
 
 // Below this share of readable samples nothing is said.
 constexpr double kEnoughReadable = 0.5;
@@ -36,128 +35,6 @@ std::string Of(int64_t count, int64_t items) {
 }
 
 const char* Were(int64_t count) { return count == 1 ? "was" : "were"; }
-
-// What an epoch has of each item.
-struct Coverage {
-  std::vector<int64_t> missing;
-  std::vector<int64_t> repeated;
-  // Items of validation among those of training.
-  int64_t leaked = 0;
-  int64_t unreadable = 0;
-  int64_t samples = 0;
-  size_t largest_batch = 0;
-  size_t ranks = 1;
-  bool equal_sizes = true;
-  // Deliveries beyond the first.
-  int64_t extra = 0;
-
-  // What cannot be read may be what is missing.
-  int64_t lost() const {
-    return std::max<int64_t>(0,
-                             static_cast<int64_t>(missing.size()) - unreadable);
-  }
-};
-
-// The items of a batch. Where images are mixed, they share a batch, and each
-// item may be the second of another one: counted once.
-std::vector<int64_t> ItemsOf(const SeenBatch& batch) {
-  if (batch.seconds.empty()) return batch.ids;
-  std::set<int64_t> items(batch.ids.begin(), batch.ids.end());
-  items.insert(batch.seconds.begin(), batch.seconds.end());
-  items.erase(-1);
-  std::vector<int64_t> all(items.begin(), items.end());
-  all.insert(all.end(), absl::c_count(batch.ids, -1), -1);
-  return all;
-}
-
-template <typename Visit>
-void VisitBatches(const SeenEpoch& epoch, const Visit& visit) {
-  for (const Piece& piece : epoch.pieces) {
-    for (const Batches& rank : piece.ranks) {
-      for (const SeenBatch* batch : rank) visit(*batch);
-    }
-  }
-}
-
-Coverage CoverageOf(const SeenEpoch& epoch, int64_t first, int64_t items,
-                    int64_t all_items) {
-  Coverage found;
-  std::vector<int64_t> counts(items);
-  std::set<size_t> sizes;
-  VisitBatches(epoch, [&](const SeenBatch& batch) {
-    sizes.insert(batch.ids.size());
-    found.samples += static_cast<int64_t>(batch.ids.size());
-    for (const int64_t id : ItemsOf(batch)) {
-      if (id >= first && id < first + items) {
-        ++counts[id - first];
-      } else if (id >= 0 && id < all_items) {
-        ++found.leaked;
-      } else {
-        ++found.unreadable;
-      }
-    }
-  });
-  for (const Piece& piece : epoch.pieces) {
-    found.ranks = std::max(found.ranks, piece.ranks.size());
-  }
-  if (!sizes.empty()) found.largest_batch = *sizes.rbegin();
-  found.equal_sizes = sizes.size() <= 1;
-  for (int64_t id = 0; id < items; ++id) {
-    if (counts[id] == 0) found.missing.push_back(first + id);
-    if (counts[id] > 1) found.repeated.push_back(first + id);
-    found.extra += std::max<int64_t>(0, counts[id] - 1);
-  }
-  return found;
-}
-
-// What a step of all ranks takes at most.
-int64_t StepItems(const Coverage& found) {
-  return static_cast<int64_t>(found.largest_batch * found.ranks);
-}
-
-// Whether the epoch lacks only what fills no batch.
-bool DropsRemainder(const SeenEpoch& epoch, const Coverage& found) {
-  if (!found.repeated.empty() || found.lost() == 0) return false;
-  return found.lost() < StepItems(found) &&
-         epoch.drop_last.value_or(found.equal_sizes);
-}
-
-// Whether the repeated items only fill the last batches of ranks.
-bool PadsRanks(const SeenEpoch& epoch, const Coverage& found) {
-  if (found.ranks < 2 || found.extra == 0 || found.lost() > 0) return false;
-  if (found.extra >= StepItems(found)) return false;
-  std::set<int64_t> last;
-  for (const Piece& piece : epoch.pieces) {
-    for (const Batches& rank : piece.ranks) {
-      if (rank.size() != piece.ranks[0].size()) return false;
-      if (!rank.empty()) {
-        last.insert(rank.back()->ids.begin(), rank.back()->ids.end());
-      }
-    }
-  }
-  return absl::c_all_of(found.repeated,
-                        [&](int64_t id) { return last.count(id) > 0; });
-}
-
-std::vector<int64_t> IdsOf(const Batches& batches) {
-  std::vector<int64_t> ids;
-  for (const SeenBatch* batch : batches) {
-    const std::vector<int64_t> more = ItemsOf(*batch);
-    ids.insert(ids.end(), more.begin(), more.end());
-  }
-  return ids;
-}
-
-// All that rank `rank` saw in an epoch.
-std::vector<int64_t> OrderOf(const SeenEpoch& epoch, size_t rank) {
-  std::vector<int64_t> ids;
-  for (const Piece& piece : epoch.pieces) {
-    if (rank >= piece.ranks.size()) continue;
-    const std::vector<int64_t> more = IdsOf(piece.ranks[rank]);
-    ids.insert(ids.end(), more.begin(), more.end());
-  }
-  return ids;
-}
 
 class Judge {
  public:
