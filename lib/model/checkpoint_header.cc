@@ -16,6 +16,8 @@ constexpr char kFirstLine[] = "feedrate_checkpoint 2";
 constexpr char kSha256[] = "sha256 ";
 // More than any tensor, little enough that products do not overflow.
 constexpr int64_t kMaxBytes = int64_t{1} << 46;
+// Of all lines: names of a million classes fit. A file may have no newline.
+constexpr size_t kMaxHeaderBytes = size_t{64} << 20;
 
 // Returns 0 for an unknown type.
 int64_t BytesOfType(const std::string& type) {
@@ -55,36 +57,52 @@ class HeaderReader {
 
   std::string Read() {
     std::string line;
-    if (!std::getline(in_, line) ||
-        (line != kFirstLine && line != kOldFirstLine)) {
+    if (!NextLine(&line) || (line != kFirstLine && line != kOldFirstLine)) {
       return "is no checkpoint; `train --checkpoint` writes them";
     }
     if (line == kFirstLine) {
       const size_t digest = sizeof(kSha256) - 1;
-      if (!std::getline(in_, line) || line.rfind(kSha256, 0) != 0 ||
+      if (!NextLine(&line) || line.rfind(kSha256, 0) != 0 ||
           line.size() != digest + Sha256::kHexSize) {
         return "has no checksum in its second line";
       }
       header_.sha256 = line.substr(digest);
     }
-    while (std::getline(in_, line)) {
+    while (NextLine(&line)) {
       if (line == "data") return "";
       const std::string wrong = ReadLine(line);
       if (!wrong.empty()) return wrong;
     }
-    return "ends within its header";
+    return left_ == 0 ? "has a header of more than 64 MiB"
+                      : "ends within its header";
   }
 
  private:
+  // As std::getline, within the bytes that are left.
+  bool NextLine(std::string* line) {
+    line->clear();
+    std::streambuf* const bytes = in_.rdbuf();
+    for (; left_ > 0; --left_) {
+      const int byte = bytes->sbumpc();
+      if (byte == std::char_traits<char>::eof()) {
+        in_.setstate(std::ios::eofbit);
+        return !line->empty();
+      }
+      if (byte == '\n') return true;
+      line->push_back(static_cast<char>(byte));
+    }
+    return false;
+  }
+
   std::string ReadLine(const std::string& line) {
     std::istringstream words(line);
     std::string kind, name;
     words >> kind >> name;
     if (kind == "meta" && !name.empty()) {
-      std::string& value = header_.meta[name];
-      value.clear();
+      std::string value;
       std::getline(words >> std::ws, value);
-      return "";
+      const bool is_new = header_.meta.emplace(name, value).second;
+      return is_new ? "" : "has " + name + " twice";
     }
     CheckpointTensor tensor;
     tensor.name = name;
@@ -103,6 +121,7 @@ class HeaderReader {
 
   std::istream& in_;
   CheckpointHeader& header_;
+  size_t left_ = kMaxHeaderBytes;
   std::set<std::string> names_;
 };
 

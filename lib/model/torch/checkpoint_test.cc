@@ -134,6 +134,30 @@ TEST(CheckpointTest, BrokenHeaders) {
                     "tensor a f32 0\ntensor a f32 0\ndata\n")
                 .find("a twice"),
             std::string::npos);
+  // The last one would count.
+  EXPECT_NE(ErrorOf("feedrate_checkpoint 1\n"
+                    "meta model vit5_nano\nmeta model other\ndata\n")
+                .find("model twice"),
+            std::string::npos);
+}
+
+// Sparse files take no space; a line without an end took all memory.
+TEST(CheckpointTest, AHeaderHasAnEnd) {
+  for (const char* start : {"", "feedrate_checkpoint 1\nmeta a "}) {
+    const std::string path = PathOf("long.ckpt");
+    std::ofstream(path) << start;
+    std::filesystem::resize_file(path, uint64_t{1} << 40);
+    std::string wrong;
+    try {
+      LoadCheckpoint(path);
+    } catch (const std::runtime_error& error) {
+      wrong = error.what();
+    }
+    std::filesystem::remove(path);
+    EXPECT_NE(wrong.find(*start == '\0' ? "is no checkpoint" : "64 MiB"),
+              std::string::npos)
+        << wrong;
+  }
 }
 
 TEST(CheckpointTest, CopyNamesWhatDoesNotFit) {

@@ -12,8 +12,10 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
+#include <charconv>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 
 #include "lib/model/torch/profiler.h"
 
@@ -409,9 +411,20 @@ void Trainer::Restore(const Checkpoint& checkpoint) {
   if (step == checkpoint.meta.end()) {
     throw std::runtime_error("the checkpoint does not say its step");
   }
+  // As many as a double counts, so that no sum of steps overflows.
+  constexpr int64_t kMostSteps = int64_t{1} << 53;
+  const char* const end = step->second.data() + step->second.size();
+  int64_t number = -1;
+  const auto read = std::from_chars(step->second.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end || number < 0 ||
+      number > kMostSteps) {
+    throw std::runtime_error("the checkpoint's step \"" +
+                             step->second.substr(0, 60) +
+                             "\" is no number of steps");
+  }
   CopyTensors(checkpoint.tensors, State());
   if (parts_.engine != nullptr) parts_.engine->ParametersChanged();
-  step_ = std::stoll(step->second);
+  step_ = number;
 }
 
 at::Tensor GradientNorm(const std::vector<Parameter>& parameters) {

@@ -348,6 +348,17 @@ TEST(TrainerTest, AnotherModelsCheckpointIsRefused) {
   EXPECT_THROW(b.trainer().Restore(a.trainer().Save()), std::runtime_error);
 }
 
+TEST(TrainerTest, AStepThatIsNoneIsRefused) {
+  Rig rig{RunSetup()};
+  Checkpoint checkpoint = rig.trainer().Save();
+  for (const char* step : {"", "x", "12x", "-1", " 1", "1e3",
+                           "9007199254740993", "9223372036854775808"}) {
+    checkpoint.meta["step"] = step;
+    EXPECT_THROW(rig.trainer().Restore(checkpoint), std::runtime_error) << step;
+    EXPECT_EQ(rig.trainer().step(), 0);
+  }
+}
+
 TEST(MixingTest, MixesImagesAndClassesAlike) {
   TrainBatch batch;
   batch.input = at::zeros({2, 3, 8, 8});

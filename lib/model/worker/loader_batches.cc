@@ -38,6 +38,8 @@ namespace {
 
 // Batches in memory for a GPU, whose steps are short.
 constexpr int kGpuBuffers = 4;
+// More than a training takes, and sums of them do not overflow.
+constexpr int64_t kMostSamples = int64_t{1} << 53;
 
 SkippedFiles SkippedOf(const FaultList& faults) {
   SkippedFiles skipped;
@@ -97,7 +99,8 @@ class EpochPlace {
     const bool is_place = options.position.size() == 2;
     epoch_ = is_place ? options.position[0] : -1;
     share_.start = is_place ? options.position[1] : -1;
-    if (epoch_ < 0 || share_.start < 0 || share_.start > files) {
+    if (epoch_ < 0 || epoch_ > kMostSamples || share_.start < 0 ||
+        share_.start > files) {
       throw std::runtime_error(
           "loader: the checkpoint's position is none in this data");
     }
@@ -415,8 +418,12 @@ void ContinueAt(const std::vector<int64_t>& position, MixtureOptions* options) {
   for (size_t i = 1; i + 1 < position.size(); i += 2) {
     options->places.push_back({position[i], position[i + 1]});
   }
-  bool is_place = position.size() % 2 == 1 && options->done >= 0;
-  for (const StreamPlace& place : options->places) is_place &= place.pair >= 0;
+  // Without places, all samples that are done would be read again.
+  bool is_place = position.size() % 2 == 1 && position.size() > 1 &&
+                  options->done >= 0 && options->done <= kMostSamples;
+  for (const StreamPlace& place : options->places) {
+    is_place &= place.pair >= 0 && place.episode <= kMostSamples;
+  }
   if (!is_place) {
     throw std::runtime_error(
         "mixture: the checkpoint's position is none in this data");

@@ -13,6 +13,7 @@
 #include "lib/base/text.h"
 #include "lib/loader/source/data_folder.h"
 #include "lib/machine/gpu.h"
+#include "lib/model/flops.h"
 #include "lib/model/safetensors.h"
 #include "lib/model/weights.h"
 #include "lib/model/worker/image_files.h"
@@ -240,6 +241,11 @@ absl::Status TrainChecks::CheckResume(const Job& job,
         absl::StrCat("--resume_from: ", meta.status().message()));
   }
   const std::string& model = meta->at("model");
+  if (ModelNamed(model) == nullptr && model != settings.model.name) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--resume_from: ", options_.resume_from, ": is of model \"",
+        model.substr(0, 60), "\", which is none of ours"));
+  }
   if (model != settings.model.name) {
     return absl::InvalidArgumentError(
         absl::StrCat("--resume_from: ", options_.resume_from, ": is of model ",
