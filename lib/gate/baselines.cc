@@ -215,16 +215,15 @@ absl::StatusOr<std::vector<Row>> ParseRowsStrictly(const std::string& text,
   std::vector<Row> rows;
   RETURN_IF_ERROR(ForEachRecord(
       text, name,
-      [&rows](const std::string& record, JsonReader* reader) -> absl::Status {
+      [&](const std::string& record, JsonReader* reader) -> absl::Status {
         if (record != "row") return absl::OkStatus();
-        Row row;
+        if (rows.empty()) rows.reserve(text.size() / kUsualRowBytes);
+        Row& row = rows.emplace_back();
         RETURN_IF_ERROR(reader->Read(&row));
         if (row.job_id().empty()) {
           return absl::InvalidArgumentError("a row has no job_id");
         }
-        RETURN_IF_ERROR(CheckRow(row));
-        rows.push_back(std::move(row));
-        return absl::OkStatus();
+        return CheckRow(row);
       }));
   return rows;
 }

@@ -47,6 +47,8 @@ absl::Status CheckProfile(const std::string& profile);
 // InvalidArgument if a row of status `ok` has no throughput above 0, or if its
 // machine_profile cannot be the name of a file.
 absl::Status CheckRow(const Row& row);
+// Bytes of a usual row as text, to reserve room for the rows of a file.
+inline constexpr size_t kUsualRowBytes = 256;
 
 // A folder with `<machine_profile>.metrics.json`, `.eval.json`, `.rows.jsonl`
 // and `.calibration.jsonl`. Reading changes nothing. A file that is corrupt,

@@ -102,7 +102,7 @@ absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
   }
   std::string complaint;
   RecordReader reader(
-      [&input](absl::string_view record, JsonReader& json) -> absl::Status {
+      [&](absl::string_view record, JsonReader& json) -> absl::Status {
         if (record == "row") {
           Row row;
           RETURN_IF_ERROR(json.Read(&row));
@@ -112,6 +112,9 @@ absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
             ++input.paired_rows;
             input.paired.Add(row);
           } else {
+            if (input.rows.empty()) {
+              input.rows.reserve(text.size() / kUsualRowBytes);
+            }
             input.rows.push_back(std::move(row));
           }
         } else if (record == "duel") {

@@ -186,22 +186,28 @@ std::vector<Row> JobRuns::Clean() const {
 namespace {
 
 RunsByJob GroupRuns(std::vector<Row> rows, bool all_executions) {
-  std::map<std::pair<std::string, int>, std::vector<Row*>> attempts;
-  for (Row& row : rows) {
-    attempts[{row.job_id(), row.run_index()}].push_back(&row);
-  }
+  std::vector<Row*> sorted;
+  for (Row& row : rows) sorted.push_back(&row);
+  const auto before = [](const Row* a, const Row* b) {
+    return std::forward_as_tuple(a->job_id(), a->run_index(), a->attempt()) <
+           std::forward_as_tuple(b->job_id(), b->run_index(), b->attempt());
+  };
+  std::stable_sort(sorted.begin(), sorted.end(), before);
   RunsByJob by_job;
-  for (auto& entry : attempts) {
-    std::vector<Row*>& tries = entry.second;
-    // They come in the order of their ids.
-    JobRuns& job = by_job.try_emplace(by_job.end(), entry.first.first)->second;
+  for (auto first = sorted.begin(), last = first; first != sorted.end();
+       first = last) {
+    // The attempts at a run.
+    last = std::find_if(first, sorted.end(), [first](const Row* row) {
+      return row->job_id() != (*first)->job_id() ||
+             row->run_index() != (*first)->run_index();
+    });
+    JobRuns& job = by_job.try_emplace(by_job.end(), (*first)->job_id())->second;
+    const int run_index = (*first)->run_index();
+    const std::vector<Row*> tries(first, last);
     if (tries.size() == 1) {
       job.runs.push_back(std::move(*tries[0]));
       continue;
     }
-    std::stable_sort(
-        tries.begin(), tries.end(),
-        [](const Row* a, const Row* b) { return a->attempt() < b->attempt(); });
     // By version, data and processors. A run that failed may not have said what
     // it measured, so it is an attempt at any of them.
     std::map<std::tuple<std::string, std::string, int>, Row*> best;
@@ -221,9 +227,9 @@ RunsByJob GroupRuns(std::vector<Row> rows, bool all_executions) {
       }
     }
     if (best.size() == 1 && best.begin()->second != tries.back()) {
-      job.not_last.push_back(
-          absl::StrCat("run ", entry.first.second, ": attempt ",
-                       best.begin()->second->attempt(), " of ", tries.size()));
+      job.not_last.push_back(absl::StrCat("run ", run_index, ": attempt ",
+                                          best.begin()->second->attempt(),
+                                          " of ", tries.size()));
     }
     std::vector<Row*> counted;
     for (const auto& chosen : best) counted.push_back(chosen.second);

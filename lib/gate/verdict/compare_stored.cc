@@ -472,6 +472,15 @@ void JudgeJobs(const std::vector<JobPair>& pairs,
 
 std::map<std::string, std::vector<Row>> ByProfile(std::vector<Row> rows) {
   std::map<std::string, std::vector<Row>> by_profile;
+  if (rows.empty()) return by_profile;
+  // Most files are of one machine.
+  if (absl::c_all_of(rows, [&rows](const Row& row) {
+        return row.library() != "null" &&
+               row.machine_profile() == rows[0].machine_profile();
+      })) {
+    by_profile[rows[0].machine_profile()].swap(rows);
+    return by_profile;
+  }
   for (Row& row : rows) {
     // The library `null` measures the harness itself.
     if (row.library() == "null") continue;
