@@ -46,6 +46,7 @@ SAME_DEFAULT = ["on_error", "output", "configs", "any_work", "relative_to"]
 # Flags whose values differ in form, and why.
 OTHER_FORM = {
     "baseline": "report takes several",
+    "import": "who wrote results; in train, the file with weights",
     "metrics": "what the gate judges; in train, the file with its metrics",
     "model": "flops takes several",
     "output": "runners and plan also take a folder",
