@@ -17,6 +17,7 @@
 #   micro      the harness of micro: its loop, its start, its share of a suite
 #   duel       false alarms and power of duel on this machine
 #   noise      false alarms and power of a stored baseline on this machine
+#   jobs       compare_baseline on JOBS (100000) jobs: processor time and memory
 #
 # Runs of one program alternate between its libraries; `duel` alternates
 # commands. RUNS (20) is how often.
@@ -188,6 +189,31 @@ case "$what" in
     cd "$bin"
     TEST_TMPDIR="$work" REPEATS="${REPEATS:-200}" SLOW="${SLOW:-50}" JOBS=5 \
       RUNS=5 EXECUTIONS=7 "$REPO_ROOT/tools/compare_baseline/noise_test.sh"
+    ;;
+  jobs)
+    build //tools/compare_baseline
+    # A row per job; a tenth of each side is not on the other.
+    rows_of() {
+      seq "$2" "$(($2 + jobs - 1))" | awk -v side="$1" '{
+        printf "{\"schema\":1,\"record\":\"row\",\"job_id\":\"%016x\",", $1
+        printf "\"run_id\":\"%s\",\"mode\":\"micro\",\"library\":\"opencv\",", side
+        printf "\"transform\":\"T%d\",\"num_items\":%d,", $1 % 50, $1
+        printf "\"status\":\"ok\",\"throughput\":%d,", 1000 + $1 % 7
+        printf "\"p50_s\":0.001,\"samples_s\":[0.001,0.0011,0.0009],"
+        printf "\"machine_profile\":\"m\"}\n"
+      }'
+    }
+    jobs="${JOBS:-100000}"
+    rows_of old "$((jobs / 10))" >"$work/m.rows.jsonl"
+    rows_of new 0 >"$work/rows.jsonl"
+    python3 -c 'import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(f"exit {code}, {used.ru_utime + used.ru_stime:.2f} s,",
+      f"{used.ru_maxrss / 1e6:.2f} GB")' \
+      "$bin/tools/compare_baseline/compare_baseline" \
+      --current="$work/rows.jsonl" --baselines="$work" \
+      --output="$work/verdicts.jsonl" "$@" 2>/dev/null
     ;;
   *) die "no bench $what; call dev/bench.sh for the list" ;;
 esac
