@@ -19,9 +19,9 @@ std::vector<int64_t> ItemsOf(const SeenBatch& batch) {
   return all;
 }
 
-Coverage CoverageOf(const SeenEpoch& epoch, int64_t first, int64_t items,
-                    int64_t all_items) {
-  Coverage found;
+EpochCoverage CoverageOf(const SeenEpoch& epoch, int64_t first, int64_t items,
+                         int64_t all_items) {
+  EpochCoverage found;
   std::vector<int64_t> counts(items);
   std::set<size_t> sizes;
   VisitBatches(epoch, [&](const SeenBatch& batch) {
@@ -51,19 +51,19 @@ Coverage CoverageOf(const SeenEpoch& epoch, int64_t first, int64_t items,
 }
 
 // What a step of all ranks takes at most.
-int64_t StepItems(const Coverage& found) {
+int64_t StepItems(const EpochCoverage& found) {
   return static_cast<int64_t>(found.largest_batch * found.ranks);
 }
 
 // Whether the epoch lacks only what fills no batch.
-bool DropsRemainder(const SeenEpoch& epoch, const Coverage& found) {
+bool DropsRemainder(const SeenEpoch& epoch, const EpochCoverage& found) {
   if (!found.repeated.empty() || found.lost() == 0) return false;
   return found.lost() < StepItems(found) &&
          epoch.drop_last.value_or(found.equal_sizes);
 }
 
 // Whether the repeated items only fill the last batches of ranks.
-bool PadsRanks(const SeenEpoch& epoch, const Coverage& found) {
+bool PadsRanks(const SeenEpoch& epoch, const EpochCoverage& found) {
   if (found.ranks < 2 || found.extra == 0 || found.lost() > 0) return false;
   if (found.extra >= StepItems(found)) return false;
   std::set<int64_t> last;

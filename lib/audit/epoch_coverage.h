@@ -13,7 +13,7 @@ namespace feedrate {
 using Batches = std::vector<const SeenBatch*>;
 
 // What an epoch has of each item.
-struct Coverage {
+struct EpochCoverage {
   std::vector<int64_t> missing;
   std::vector<int64_t> repeated;
   // Items of validation among those of training.
@@ -46,17 +46,17 @@ void VisitBatches(const SeenEpoch& epoch, const Visit& visit) {
 }
 
 // What the epoch has of the items first … first+items-1, among `all_items`.
-Coverage CoverageOf(const SeenEpoch& epoch, int64_t first, int64_t items,
-                    int64_t all_items);
+EpochCoverage CoverageOf(const SeenEpoch& epoch, int64_t first, int64_t items,
+                         int64_t all_items);
 
 // What a step of all ranks takes at most.
-int64_t StepItems(const Coverage& found);
+int64_t StepItems(const EpochCoverage& found);
 
 // Whether the epoch lacks only what fills no batch.
-bool DropsRemainder(const SeenEpoch& epoch, const Coverage& found);
+bool DropsRemainder(const SeenEpoch& epoch, const EpochCoverage& found);
 
 // Whether the repeated items only fill the last batches of ranks.
-bool PadsRanks(const SeenEpoch& epoch, const Coverage& found);
+bool PadsRanks(const SeenEpoch& epoch, const EpochCoverage& found);
 
 std::vector<int64_t> IdsOf(const Batches& batches);
 

@@ -91,7 +91,8 @@ class Judge {
 
   void JudgeCoverage(const History& history, size_t e, bool is_killed) {
     const SeenEpoch& epoch = history.epochs[e];
-    const Coverage found = CoverageOf(epoch, 0, items_.items(), all_items_);
+    const EpochCoverage found =
+        CoverageOf(epoch, 0, items_.items(), all_items_);
     const std::string name = absl::StrCat("epoch ", e + 1, ": ");
     if (found.leaked > 0) {
       Fault(absl::StrCat(name, Counted(found.leaked, "sample"),
@@ -167,7 +168,7 @@ class Judge {
 
   // "31 seen twice, all from the 31 samples before the kill".
   static std::string RepeatedWords(const SeenEpoch& epoch,
-                                   const Coverage& found) {
+                                   const EpochCoverage& found) {
     const int64_t count = static_cast<int64_t>(found.repeated.size());
     std::string text = absl::StrCat(
         count, " seen ",
@@ -209,7 +210,8 @@ class Judge {
     return text;
   }
 
-  static int64_t SharedByRanks(const SeenEpoch& epoch, const Coverage& found) {
+  static int64_t SharedByRanks(const SeenEpoch& epoch,
+                               const EpochCoverage& found) {
     std::map<int64_t, std::set<size_t>> owners;
     for (const Piece& piece : epoch.pieces) {
       for (size_t r = 0; r < piece.ranks.size(); ++r) {
@@ -220,7 +222,7 @@ class Judge {
                             [&](int64_t id) { return owners[id].size() > 1; });
   }
 
-  void AddCoverage(const SeenEpoch& epoch, const Coverage& found) {
+  void AddCoverage(const SeenEpoch& epoch, const EpochCoverage& found) {
     AuditCoverage& coverage = *audit_.mutable_coverage();
     coverage.set_epochs(coverage.epochs() + 1);
     coverage.set_items(items_.items());
@@ -435,7 +437,7 @@ class Judge {
 
   void JudgeEvaluation(const SeenEpoch& epoch) {
     const int64_t first = items_.items(), items = items_.validation_items();
-    const Coverage found = CoverageOf(epoch, first, items, all_items_);
+    const EpochCoverage found = CoverageOf(epoch, first, items, all_items_);
     // Of other data, such as a part of the training set.
     if (found.leaked > 0) return;
     // Each rank may evaluate all.
@@ -445,7 +447,7 @@ class Judge {
       SeenEpoch own;
       own.pieces.resize(1);
       own.pieces[0].ranks = {rank};
-      const Coverage part = CoverageOf(own, first, items, all_items_);
+      const EpochCoverage part = CoverageOf(own, first, items, all_items_);
       each_all = each_all && part.lost() == 0 && part.extra == 0;
     }
     if (each_all) return;
