@@ -241,18 +241,27 @@ def speed_lines(rows):
 
 
 def verdict(rows, best):
-    """Which is fastest, and how sure that is."""
-    found = [r for r in aggregated(rows) if is_ok(r)]
-    disturbed = sum(r["disturbed"] for r in found)
-    runs = sum(r["runs"] for r in found)
+    """Which is fastest, how sure that is, and whether all did the same."""
+    found = aggregated(rows, f"--relative_to={named(best)}", "--any_work")
+    found = [r for r in found if is_ok(r)]
     if len(found) == 1:
         yield f"{named(best)} is the only loader that ran here."
-    elif best["fastest"]:
-        yield f"{named(best)} is fastest; its runs prove it."
+    elif any(r["fastest"] for r in found):
+        yield f"{named(best)} is fastest; the runs prove it."
     else:
         yield f"{named(best)} leads; the runs do not prove that it is fastest."
+    disturbed = sum(r["disturbed"] for r in found)
     if disturbed:
+        runs = sum(r["runs"] for r in found)
         yield f"The machine did other work in {disturbed} of {runs} runs."
+    labels = collections.defaultdict(list)
+    for record in found:
+        labels[record["equivalence"]].append(named(record))
+    texts = [
+        f"{label or 'unchecked'} ({', '.join(labels[label])})"
+        for label in labels
+    ]
+    yield f"Output beside the reference: {', '.join(texts)}."
 
 
 def limits(kind, flags, count, rows, best):
