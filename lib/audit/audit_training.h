@@ -33,7 +33,7 @@ struct AuditOptions {
   // one.
   std::string dataset;
   std::vector<int> world_sizes;
-  // Of the sources of a mixture. Empty: it is none.
+  // How often a mixture should draw from each source. Empty: no mixture.
   std::vector<double> weights;
   // What `output` gets: jsonl, text, markdown, junit or html.
   std::string format;

@@ -247,7 +247,7 @@ TEST(JudgeTest, MixedImagesShareTheItemsOfABatch) {
   for (SeenBatch& batch : runs.rank().training) {
     batch.seconds = batch.ids;
     std::reverse(batch.seconds.begin(), batch.seconds.end());
-    // Of each pair, the one that has more of both images.
+    // The hook names the image first that has the larger share of the mix.
     for (size_t i = 0; i < batch.ids.size() / 2; ++i) {
       std::swap(batch.ids[i], batch.seconds[i]);
     }

@@ -16,7 +16,8 @@ constexpr char kFirstLine[] = "feedrate_checkpoint 2";
 constexpr char kSha256[] = "sha256 ";
 // More than any tensor, little enough that products do not overflow.
 constexpr int64_t kMaxBytes = int64_t{1} << 46;
-// Of all lines: names of a million classes fit. A file may have no newline.
+// All lines of the header together; names of a million classes fit. A file
+// without a newline would be read whole otherwise.
 constexpr size_t kMaxHeaderBytes = size_t{64} << 20;
 
 // Returns 0 for an unknown type.

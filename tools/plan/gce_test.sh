@@ -177,19 +177,26 @@ test_one_machine() {
   expect_no_mistakes
 }
 
-# Nothing in the bucket becomes a command, not even within arithmetic.
-test_hostile_bucket() {
-  new_cloud "hostile"
-  local bucket="$TEST_TMPDIR/hostile bucket" task=w01-cpu-00001
-  campaign="$TEST_TMPDIR/hostile_campaign"
+# new_campaign NAME TASK: a campaign in a bucket of its own, with all that the
+# machine of this task fetches from there.
+new_campaign() {
+  new_cloud "$1"
+  local bucket="$TEST_TMPDIR/$1 bucket"
+  campaign="$TEST_TMPDIR/$1_campaign"
   mkdir -p "$bucket/imagenet"
   cp "$TEST_TMPDIR/val.tar" "$bucket/imagenet/val.tar"
   emit "$campaign" "file://$bucket"
-  mkdir -p "$(dirname "$(object $task BUNDLE_URI)")" \
-    "$(dirname "$(object $task JOBS_URI)")"
-  cp "$bundle" "$(object $task BUNDLE_URI)"
-  cp "$campaign/tasks/$task.jsonl" "$(object $task JOBS_URI)"
-  mkdir -p "$GCLOUD_STATE/machines/$(setting $task INSTANCE)"
+  mkdir -p "$(dirname "$(object "$2" BUNDLE_URI)")" \
+    "$(dirname "$(object "$2" JOBS_URI)")"
+  cp "$bundle" "$(object "$2" BUNDLE_URI)"
+  cp "$campaign/tasks/$2.jsonl" "$(object "$2" JOBS_URI)"
+  mkdir -p "$GCLOUD_STATE/machines/$(setting "$2" INSTANCE)"
+}
+
+# Nothing in the bucket becomes a command, not even within arithmetic.
+test_hostile_bucket() {
+  local task=w01-cpu-00001
+  new_campaign hostile $task
   local text machine_s
   machine_s="$(object $task MACHINE_S_URI)"
   echo "HOME[\$(touch '$TEST_TMPDIR/taken_over')0]" >"$machine_s"
@@ -261,17 +268,9 @@ test_full_disk() {
     echo "no mounts of one's own here: the full disk is not tested" >&2
     return
   fi
-  new_cloud "full"
-  local bucket="$TEST_TMPDIR/full bucket" task=w01-cpu-00001
-  campaign="$TEST_TMPDIR/full_campaign"
-  mkdir -p "$bucket/imagenet" "$TEST_TMPDIR/small_disk"
-  cp "$TEST_TMPDIR/val.tar" "$bucket/imagenet/val.tar"
-  emit "$campaign" "file://$bucket"
-  mkdir -p "$(dirname "$(object $task BUNDLE_URI)")" \
-    "$(dirname "$(object $task JOBS_URI)")"
-  cp "$bundle" "$(object $task BUNDLE_URI)"
-  cp "$campaign/tasks/$task.jsonl" "$(object $task JOBS_URI)"
-  mkdir -p "$GCLOUD_STATE/machines/$(setting $task INSTANCE)"
+  local task=w01-cpu-00001
+  new_campaign full $task
+  mkdir -p "$TEST_TMPDIR/small_disk"
   export -f boot
   export campaign task TEST_TMPDIR
   # shellcheck disable=SC2016

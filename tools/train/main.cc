@@ -15,6 +15,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
 #include "lib/config/override_flags.h"
 #include "lib/records/train_settings.h"
@@ -169,12 +170,7 @@ std::map<std::string, std::string> SettingsFromFlags() {
     }
     std::string value = flag.current_value;
     if (flag.type == "bool") value = value == "true" ? "1" : "0";
-    // gflags prints 17 digits; fewer are enough for most numbers.
-    double number = 0, again = 0;
-    if (flag.type == "double" && absl::SimpleAtod(value, &number) &&
-        absl::SimpleAtod(absl::StrCat(number), &again) && again == number) {
-      value = absl::StrCat(number);
-    }
+    if (flag.type == "double") value = ShortNumber(value);
     settings[setting.name] = value;
   }
   return settings;

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -47,9 +48,18 @@ ShownFlag DescribeFlag(const gflags::CommandLineFlagInfo& flag) {
     shown.description = flag.description.substr(colon + 2);
   }
   shown.choices = ChoicesOf(shown.description);
-  shown.default_value = flag.default_value;
+  shown.default_value = flag.type == "double" ? ShortNumber(flag.default_value)
+                                              : flag.default_value;
   shown.shared = absl::EndsWith(flag.filename, kOverrideFlagsFile);
   return shown;
+}
+
+std::string ShortNumber(const std::string& text) {
+  double number = 0, again = 0;
+  const bool is_same = absl::SimpleAtod(text, &number) &&
+                       absl::SimpleAtod(absl::StrCat(number), &again) &&
+                       again == number;
+  return is_same ? absl::StrCat(number) : text;
 }
 
 std::vector<ShownFlag> FlagsOf(const ToolInfo& info, bool all) {

@@ -56,6 +56,10 @@ struct ShownFlag {
 
 ShownFlag DescribeFlag(const gflags::CommandLineFlagInfo& flag);
 
+// Returns a number as gflags prints it, with 17 digits, in the few digits that
+// most numbers need. Other text is returned as it is.
+std::string ShortNumber(const std::string& text);
+
 // Returns the program's own flags, sorted by name; with `all`, also those of
 // every library.
 //

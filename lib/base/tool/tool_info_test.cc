@@ -75,6 +75,12 @@ TEST(FlagsOfTest, PlaceholderAndChoicesComeFromTheDescription) {
   EXPECT_EQ(what.default_value, "jobs");
 }
 
+TEST(FlagsOfTest, NumbersHaveFewDigits) {
+  EXPECT_EQ(ShortNumber("0.050000000000000003"), "0.05");
+  EXPECT_EQ(ShortNumber("0.00012345678910000001"), "0.00012345678910000001");
+  EXPECT_EQ(ShortNumber("12 images"), "12 images");
+}
+
 TEST(FlagsOfTest, WithoutOneTheTypeGivesThePlaceholder) {
   EXPECT_EQ(Find("plain").placeholder, "TEXT");
   EXPECT_EQ(Find("plain").description, "no placeholder: text after a colon");

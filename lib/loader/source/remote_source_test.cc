@@ -39,7 +39,7 @@ class WebShardTest : public ::testing::Test {
     ASSERT_TRUE(WriteFileAtomically(JoinPath(folder_, name), content).ok());
   }
 
-  // Of the shard as it is first.
+  // Writes the index of the shard before a test changes the shard.
   void WriteIndex() {
     const auto store = *OpenFileStore(folder_);
     ShardIndex index;

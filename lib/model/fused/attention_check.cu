@@ -73,7 +73,7 @@ void CheckHopper(const AttentionSizes& z, const QkNormRope& a,
   };
   const std::vector<double> got = run();
   Hold("  result, Hopper", got, mixed, 1e-2);
-  // Of queries only: nothing reads the others.
+  // The log sums of queries; nothing reads those of other rows.
   const auto asked = [&](const std::vector<double>& all) {
     std::vector<double> some;
     for (size_t i = 0; i < all.size(); ++i) {

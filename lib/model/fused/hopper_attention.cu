@@ -165,7 +165,8 @@ struct Softmax {
     top0 *= kScale2;
     top1 *= kScale2;
   }
-  // Of tiles of keys kFirst and on.
+  // Turns the scores of kCount tiles of keys, from kFirst on, into
+  // probabilities.
   template <int kFirst, int kCount>
   __device__ void Take(Fragment (&p)[kCount], int tokens,
                        const HopperLanes& lanes) {
@@ -187,7 +188,7 @@ struct Softmax {
       }
     }
   }
-  // The same for rows that nobody reads.
+  // Fills `p` for rows that nobody reads, without exponentials.
   template <int kFirst, int kCount>
   __device__ void Skip(Fragment (&p)[kCount]) {
 #pragma unroll
@@ -207,7 +208,7 @@ struct Softmax {
       sum1 += __shfl_xor_sync(~0u, sum1, o);
     }
   }
-  // In halves of the keys.
+  // Scores lie in two halves of the keys.
   static constexpr int kHalfBlocks = kRows / 16;
   float s[2][4 * kHalfBlocks];
   float top0 = 0, top1 = 0, sum0 = 0, sum1 = 0;

@@ -180,7 +180,7 @@ class Trainer {
   std::vector<at::Tensor> losses_;
   std::vector<at::Tensor> norms_;
   at::Tensor norm_;
-  // Of each parameter. Empty without ema_decay.
+  // The average of each parameter. Empty without ema_decay.
   std::vector<at::Tensor> averages_;
   // For fp16: scale of the loss, steps since it changed, whether this step has
   // a gradient that is not finite, and how many steps had one. Undefined

@@ -568,7 +568,7 @@ class Training {
   double paused_s_ = 0;
   int64_t done_ = 0;
   LearningRateSchedule schedule_;
-  // Of the last step.
+  // The learning rate that the last step had.
   double rate_ = 0;
   // Steps of the checkpoint that this continues.
   int64_t first_step_ = 0;
