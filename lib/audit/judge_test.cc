@@ -356,6 +356,9 @@ TEST(JudgeTest, Ranks) {
   EXPECT_THAT(FaultsOf(Ranks(all, all)),
               ::testing::Contains("epoch 1: rank 1 saw the same items as rank "
                                   "0, in the same order"));
+  // Each rank shuffles the whole set for itself.
+  EXPECT_THAT(FaultsOf(Ranks(all, Shuffled(2))),
+              ::testing::Contains(HasSubstr("100 of them by two ranks")));
 }
 
 TEST(JudgeTest, LabelsOfOtherItems) {
@@ -445,6 +448,14 @@ TEST(DrawsTest, RepeatedDrawsAreFound) {
                             }),
                             "\n"),
               HasSubstr("draws of an epoch repeat those of another one"));
+  // An item is augmented as its number says.
+  std::vector<int64_t> of_item(kItems);
+  for (int64_t& draw : of_item) draw = any();
+  std::vector<int64_t> order = Shuffled(1);
+  for (const int64_t id : Shuffled(2)) order.push_back(id);
+  count = 0;
+  EXPECT_THAT(with([&] { return of_item[order[count++]]; }),
+              ElementsAre(HasSubstr("augmented the same way in each epoch")));
 }
 
 }  // namespace
