@@ -262,6 +262,29 @@ TEST_F(FactsTest, MembersHaveAReference) {
   }
 }
 
+// What a library draws differs from any one reference, whatever it computes.
+TEST_F(FactsTest, DrawnParametersAreUnchecked) {
+  int drawn = 0;
+  for (absl::string_view scenario : {"image-rgb", "image-9ch"}) {
+    for (const Transform* t : Members(scenario)) {
+      if (t->reference().has_unchecked() ||
+          t->reference().kind() == DISTRIBUTION) {
+        continue;
+      }
+      for (const Implementation& impl : t->implementations()) {
+        const bool draws = absl::c_any_of(impl.params(), [](const auto& param) {
+          return absl::StrContains(param, "=U(") ||
+                 absl::StrContains(param, "(0.08,1.0)");
+        });
+        drawn += draws;
+        EXPECT_EQ(draws && impl.unchecked().empty(), false)
+            << t->name() << " " << impl.library();
+      }
+    }
+  }
+  EXPECT_GE(drawn, 40);
+}
+
 TEST_F(FactsTest, PublishedCellsAreCellsOfTheSets) {
   const auto numbers = PublishedNumbers::Load("configs");
   ASSERT_TRUE(numbers.ok()) << numbers.status();
