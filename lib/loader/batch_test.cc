@@ -1,5 +1,9 @@
 #include "lib/loader/batch.h"
 
+#include <sys/resource.h>
+
+#include <fstream>
+#include <iostream>
 #include <string>
 #include <thread>
 
@@ -336,6 +340,24 @@ TransformSpec Steps(std::vector<std::string> params) {
   spec.native_op = kStepsOp;
   spec.params = std::move(params);
   return spec;
+}
+
+// Each stack takes 8 MB of addresses, of which the process gets 512 MB more.
+void MakeTooManyWorkers() {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t limit = pages * 4096 + (512 << 20);
+  const rlimit few = {limit, limit};
+  setrlimit(RLIMIT_AS, &few);
+  const auto team = WorkerTeam::Make(1000);
+  std::cerr << team.status().message();
+  std::_Exit(team.ok() ? 0 : 3);
+}
+
+TEST(WorkerTeamTest, SaysThatThereIsNoRoomForMoreThreads) {
+  EXPECT_EXIT(MakeTooManyWorkers(), ::testing::ExitedWithCode(3),
+              "cannot start thread [0-9]+ of 1000: Resource temporarily "
+              "unavailable; ask for fewer workers");
 }
 
 TEST(RecipeTest, ATransformIsOneStep) {

@@ -219,7 +219,9 @@ absl::Status Epoch::Start() {
   }
   if (options.workers > 0) {
     std::unique_ptr<WorkerTeam>& team = loader_->team_;
-    if (team == nullptr) team = std::make_unique<WorkerTeam>(options.workers);
+    if (team == nullptr) {
+      ASSIGN_OR_RETURN(team, WorkerTeam::Make(options.workers));
+    }
     team->Start([this](int worker) { Work(worker); });
   }
   if (loader_->copy_ != nullptr) StartCopying();

@@ -6,11 +6,18 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 
 namespace feedrate {
 
@@ -18,10 +25,19 @@ namespace feedrate {
 // `work` must not throw. Not thread-safe.
 class WorkerTeam {
  public:
-  explicit WorkerTeam(int size) {
+  // ResourceExhausted where the system has no room for so many threads.
+  static absl::StatusOr<std::unique_ptr<WorkerTeam>> Make(int size) {
+    auto team = absl::WrapUnique(new WorkerTeam);
     for (int i = 0; i < size; ++i) {
-      threads_.emplace_back([this, i] { Live(i); });
+      try {
+        team->threads_.emplace_back([team = team.get(), i] { team->Live(i); });
+      } catch (const std::system_error& error) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("cannot start thread ", i + 1, " of ", size, ": ",
+                         error.code().message(), "; ask for fewer workers"));
+      }
     }
+    return team;
   }
   ~WorkerTeam() {
     {
@@ -54,6 +70,8 @@ class WorkerTeam {
   }
 
  private:
+  WorkerTeam() = default;
+
   void Live(int index) {
     std::unique_lock<std::mutex> lock(mutex_);
     for (int64_t done = 0;;) {

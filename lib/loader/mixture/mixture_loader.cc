@@ -89,7 +89,7 @@ absl::StatusOr<std::unique_ptr<MixtureLoader>> MixtureLoader::Start(
   auto loader = absl::WrapUnique(new MixtureLoader(options, *memory));
   RETURN_IF_ERROR(loader->OpenSources(sources));
   RETURN_IF_ERROR(loader->SkipDone());
-  loader->StartThreads();
+  RETURN_IF_ERROR(loader->StartThreads());
   return loader;
 }
 
@@ -189,7 +189,7 @@ absl::Status MixtureLoader::SkipDone() {
   return absl::OkStatus();
 }
 
-void MixtureLoader::StartThreads() {
+absl::Status MixtureLoader::StartThreads() {
   std::vector<float*> buffers;
   for (const auto& block : memory_.blocks()) buffers.push_back(block->data());
   metadata_.resize(buffers.size());
@@ -203,13 +203,16 @@ void MixtureLoader::StartThreads() {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (size_t i = 0; i < streams_.size(); ++i) Request(static_cast<int>(i));
   }
-  readers_ = std::make_unique<WorkerTeam>(options_.spec.pipeline_interleave);
+  ASSIGN_OR_RETURN(readers_,
+                   WorkerTeam::Make(options_.spec.pipeline_interleave));
   readers_->Start([this](int) { Read(); });
   for (int i = 0; i < DecodersOf(options_.spec); ++i) {
     workers_.push_back(std::make_unique<Worker>());
   }
-  decoders_ = std::make_unique<WorkerTeam>(static_cast<int>(workers_.size()));
+  ASSIGN_OR_RETURN(decoders_,
+                   WorkerTeam::Make(static_cast<int>(workers_.size())));
   decoders_->Start([this](int i) { Decode(workers_[i].get()); });
+  return absl::OkStatus();
 }
 
 void MixtureLoader::Stop() {

@@ -152,7 +152,7 @@ class MixtureLoader {
   absl::Status OpenFirst(DatasetStream* stream);
   // Takes the samples that are done from their streams.
   absl::Status SkipDone();
-  void StartThreads();
+  absl::Status StartThreads();
   // REQUIRES: mutex_ is held, or no thread runs.
   std::vector<StreamPlace> CurrentPlaces() const;
 
