@@ -55,7 +55,12 @@ void AddLine(const AuditLine& line, int model, SeenRank* rank) {
     AddPass(line, rank);
   } else if (line.kind() == "end") {
     for (SeenPass& pass : rank->passes) {
-      if (pass.number == line.number()) pass.ended = true;
+      if (pass.number != line.number()) continue;
+      pass.ended = true;
+      pass.empty = line.length() == 0 &&
+                   absl::c_none_of(rank->training, [&](const SeenBatch& batch) {
+                     return batch.pass == pass.number;
+                   });
     }
   } else if (line.kind() == "end_of_process") {
     rank->end_weights = line.weights();
@@ -92,6 +97,10 @@ void DropTrials(SeenRank* rank) {
 
 Life LifeOf(const std::vector<std::vector<AuditLine>>& processes) {
   Life life;
+  const bool has_batches = absl::c_any_of(processes, [](const auto& lines) {
+    return absl::c_any_of(
+        lines, [](const AuditLine& line) { return line.kind() == "batch"; });
+  });
   for (const std::vector<AuditLine>& lines : processes) {
     const int model = ModelOf(lines);
     int rank = -1;
@@ -102,6 +111,8 @@ Life LifeOf(const std::vector<std::vector<AuditLine>>& processes) {
         life.problems.push_back(line.text());
       }
     }
+    // A restart at the end of a training gets no batch.
+    if (!has_batches && life.ranks.empty() && !lines.empty()) rank = 0;
     if (rank < 0 || rank > 65535) continue;
     if (life.ranks.size() <= static_cast<size_t>(rank)) {
       life.ranks.resize(rank + 1);
@@ -193,6 +204,7 @@ class Builder {
         is_all ? std::numeric_limits<size_t>::max() : steps;
     const auto groups = Groups(first, steps);
     const auto all_groups = Groups(first, first.training.size());
+    if (open_ && BeginsEmpty(first)) CloseEpoch(index);
     for (size_t g = 0; g < groups.size(); ++g) {
       if (g > 0 || !open_) history_.epochs.emplace_back();
       SeenEpoch& epoch = history_.epochs.back();
@@ -216,6 +228,25 @@ class Builder {
   }
 
  private:
+  // Whether its first epoch ended before a batch came: the restart went on
+  // beyond the end of the epoch.
+  static bool BeginsEmpty(const SeenRank& rank) {
+    return absl::c_any_of(rank.passes, [&](const SeenPass& pass) {
+      return pass.empty &&
+             (rank.training.empty() || pass.number < rank.training[0].pass);
+    });
+  }
+
+  void CloseEpoch(size_t life) {
+    SeenEpoch& epoch = history_.epochs.back();
+    Piece nothing;
+    nothing.life = life;
+    nothing.ranks.resize(epoch.pieces.back().ranks.size());
+    epoch.pieces.push_back(std::move(nothing));
+    epoch.whole = true;
+    open_ = false;
+  }
+
   static std::vector<const SeenBatch*> BatchesOf(const SeenRank& rank,
                                                  size_t steps, size_t group,
                                                  const SeenRank& first) {

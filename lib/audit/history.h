@@ -34,6 +34,8 @@ struct SeenPass {
   absl::optional<bool> drop_last;
   bool replacement = false;
   bool ended = false;
+  // Whether it ended before a batch came.
+  bool empty = false;
 };
 
 // What one rank saw from its start to its end.

@@ -170,6 +170,50 @@ TEST(JudgeTest, ARestartThatIsRightOnceAndThenWrong) {
                           "second restart"));
 }
 
+// What a restart skips may reach beyond the end of the epoch.
+TEST(JudgeTest, ARestartThatSkipsTheRestOfItsEpoch) {
+  const auto restarted = [](bool trains_on) {
+    const auto line = [](const char* kind, int64_t number) {
+      AuditLine line;
+      line.set_kind(kind);
+      line.set_number(number);
+      return line;
+    };
+    int64_t step = 0;
+    const auto add_pass = [&](int64_t number, uint64_t seed, int64_t batches,
+                              bool ends, std::vector<AuditLine>* lines) {
+      lines->push_back(line("pass", number));
+      const std::vector<int64_t> order = Shuffled(seed);
+      for (int64_t i = 0; i < batches * kBatch; ++i) {
+        if (i % kBatch == 0) {
+          lines->push_back(line("batch", number));
+          lines->back().set_training(true);
+          lines->back().set_weights(++step);
+        }
+        lines->back().add_ids(order[i]);
+      }
+      if (ends) lines->push_back(line("end", number));
+    };
+    std::vector<AuditLine> first, second;
+    Runs run;
+    add_pass(1, 1, 10, true, &first);
+    add_pass(2, 2, 9, false, &first);
+    add_pass(1, 2, 0, true, &second);
+    if (trains_on) add_pass(2, 3, 10, true, &second);
+    run.run.lives.push_back(LifeOf({first}));
+    run.run.lives.push_back(LifeOf({second}));
+    return run;
+  };
+  for (const bool trains_on : {true, false}) {
+    Runs whole = TwoEpochs();
+    if (trains_on) whole.Pass(Shuffled(3));
+    const Runs killed = restarted(trains_on);
+    EXPECT_THAT(FaultsOf(whole, &killed),
+                ElementsAre("epoch 2: 10 of 100 items never seen after the "
+                            "first restart"));
+  }
+}
+
 TEST(JudgeTest, ARestartWithUnknownWeightsCannotBeJudged) {
   Runs runs = Killed(5);
   runs.run.lives[1].ranks[0].training[0].weights = 999;
