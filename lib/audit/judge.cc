@@ -114,9 +114,13 @@ class Judge {
         epoch.pieces.back().ranks.size() != usual_ranks_ ||
         (found.lost() <= usual_lost_ && found.extra <= usual_extra_);
     if (drops && as_usual) {
-      Note(absl::StrCat("each epoch leaves out ", found.lost(), " of ",
-                        Counted(items_.items(), "item"),
-                        ", which fill no batch (drop_last)"));
+      Note(absl::StrCat("each epoch leaves out ",
+                        Of(found.lost(), items_.items()),
+                        ", which fill no batch: ",
+                        epoch.drop_last.has_value()
+                            ? "drop_last"
+                            : "drop_last, or a loss that looks like it, "
+                              "because its loader does not say drop_last"));
     }
     if (pads && as_usual) {
       Note(absl::StrCat("each epoch repeats ", Counted(found.extra, "item"),

@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr int64_t kItems = 100;
 constexpr int64_t kBatch = 10;
@@ -355,6 +356,32 @@ TEST(JudgeTest, DroppedRemaindersAreNoFaultUnlessARestartDropsMore) {
   EXPECT_THAT(FaultsOf(few), IsEmpty());
   few.run.lives[0].ranks[0].passes[0].drop_last = false;
   EXPECT_THAT(FaultsOf(few), ElementsAre("epoch 1: 9 of 100 items never seen"));
+}
+
+TEST(JudgeTest, WhatLooksLikeDropLastIsSaid) {
+  const auto notes = [](absl::optional<bool> drop_last) {
+    Runs runs;
+    runs.drop_last = drop_last;
+    std::vector<int64_t> order = Shuffled(1);
+    // One item fills no batch of 9.
+    order.pop_back();
+    SeenBatch batch;
+    runs.Pass({});
+    batch.pass = 1;
+    for (const int64_t id : order) {
+      batch.ids.push_back(id);
+      if (batch.ids.size() < 9) continue;
+      batch.weights = ++runs.weights;
+      runs.rank().training.push_back(batch);
+      batch.ids.clear();
+    }
+    Audit audit;
+    JudgeTraining(Items(), runs.run, nullptr, {}, &audit);
+    EXPECT_EQ(audit.verdict(), "pass");
+    return absl::StrJoin(audit.notes(), "\n");
+  };
+  EXPECT_THAT(notes(absl::nullopt), HasSubstr("or a loss that looks like it"));
+  EXPECT_THAT(notes(true), Not(HasSubstr("or a loss")));
 }
 
 TEST(JudgeTest, Orders) {
