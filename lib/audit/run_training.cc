@@ -129,10 +129,17 @@ std::string EndText(int status) {
 }
 
 // Runs a command to its end, for --prepare.
-absl::Status RunToEnd(const std::string& command) {
+absl::Status RunToEnd(const std::string& command,
+                      const std::function<bool()>& is_interrupted) {
   ASSIGN_OR_RETURN(const pid_t pid, Start(ShellWords(command), {}));
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  while (waitpid(pid, &status, WNOHANG) != pid) {
+    if (is_interrupted && is_interrupted()) {
+      EndAll();
+      return absl::CancelledError("interrupted");
+    }
+    poll(nullptr, 0, kPollMs);
+  }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--prepare: \"", command, "\" ", EndText(status)));
@@ -164,7 +171,8 @@ class Runner {
   absl::StatusOr<TrainingRun> Run(int kills, int64_t steps) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!plan_.prepare.empty()) {
-      RETURN_IF_ERROR(RunToEnd(Filled(plan_.prepare, plan_.world_size)));
+      RETURN_IF_ERROR(RunToEnd(Filled(plan_.prepare, plan_.world_size),
+                               plan_.is_interrupted));
     }
     TrainingRun run;
     run.name = name_;

@@ -5,9 +5,11 @@ dev/checks/audit_codes_test.sh reads images."""
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree
 
@@ -149,6 +151,24 @@ class AuditTest(unittest.TestCase):
         self.assertIn("1 note of the training cannot be read", done.stderr)
         # Nothing is left of what was recorded.
         self.assertEqual(list(self.root.glob("feedrate-audit*")), [])
+
+    def test_control_c_ends_what_prepares(self):
+        process = subprocess.Popen(
+            [
+                AUDIT,
+                f"--dataset={self.ids}",
+                f"--prepare=touch {self.root}/begun; sleep 100",
+                "--",
+                "true",
+            ],
+            preexec_fn=lambda: signal.signal(
+                signal.SIGINT, signal.default_int_handler
+            ),
+        )
+        while not (self.root / "begun").exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(30), 130)
 
     def test_reports(self):
         names = ["a.html", "a.xml", "a.md", "a.txt", "a.jsonl"]
