@@ -3,10 +3,12 @@
 injected fault, which must be accused in the right words.
 
     trials.py AUDIT [--honest=200] [--injected=200] [--seed=1] [--jobs=2]
+        [--log=FILE]
 
 Loaders, world sizes, kills, signals, seeds and checkpoints are random. Prints a
 row per kind of fault, and the settings of each trial that went wrong. Exit code
-1 if an honest training was accused or fewer than 99% of the faults were.
+1 if an honest training was accused or fewer than 99% of the faults were. FILE
+gets a line per trial; those that are there are not run again.
 """
 
 import argparse
@@ -175,14 +177,15 @@ class Trial:
 
 
 def run_one(audit, fault, number, seed):
-    """Tries other seeds until the fault does harm: a restart at the start of an
-    epoch has nothing to lose."""
+    """(whether it was judged right, exit code, what was said, settings). Tries
+    other seeds until the fault does harm: a restart at the start of an epoch
+    has nothing to lose."""
     for again in range(20):
         trial = Trial(fault, f"{number}.{again}", seed)
         code, said, harm = trial.run(audit)
         if harm:
             break
-    return trial, trial.is_right(code, said) and harm, code, said
+    return trial.is_right(code, said) and harm, code, said, trial.words()
 
 
 def main():
@@ -192,23 +195,34 @@ def main():
     parser.add_argument("--injected", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--log", type=pathlib.Path)
     options = parser.parse_args()
     names = list(FAULTS)
     work = [("", number) for number in range(options.honest)]
     work += [(names[n % len(names)], n) for n in range(options.injected)]
+    results = {}
+    if options.log and options.log.exists():
+        for line in options.log.read_text().splitlines():
+            *one, result = json.loads(line)
+            results[tuple(one)] = result
+    left = [one for one in work if (options.seed, *one) not in results]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for one, result in pool.map(
+            lambda one: (one, run_one(options.audit, *one, options.seed)), left
+        ):
+            results[(options.seed, *one)] = result
+            if options.log:
+                with options.log.open("a") as log:
+                    log.write(json.dumps([options.seed, *one, result]) + "\n")
     counts = collections.Counter()
     right = collections.Counter()
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = pool.map(
-            lambda one: run_one(options.audit, *one, options.seed), work
-        )
-        for trial, is_right, code, said in results:
-            kind = trial.fault or "honest"
-            counts[kind] += 1
-            right[kind] += is_right
-            if not is_right:
-                print(f"WRONG {kind}: exit code {code}: {said}")
-                print(f"      {trial.words()}", flush=True)
+    for one in work:
+        is_right, code, said, words = results[(options.seed, *one)]
+        kind = one[0] or "honest"
+        counts[kind] += 1
+        right[kind] += is_right
+        if not is_right:
+            print(f"WRONG {kind}: exit code {code}: {said}\n      {words}")
     print("| training | trials | right |\n|---|---|---|")
     for kind, count in counts.items():
         print(f"| {kind} | {count} | {right[kind]} |")
