@@ -47,6 +47,8 @@ absl::Status Errno(absl::string_view what) {
 
 bool Readable(int fd, absl::Duration patience) {
   pollfd wait = {fd, POLLIN, 0};
+  // Up, or the rest of a millisecond would be left for one more stranger.
+  patience = absl::Ceil(patience, absl::Milliseconds(1));
   return poll(&wait, 1, absl::ToInt64Milliseconds(patience)) == 1;
 }
 
@@ -267,7 +269,7 @@ absl::StatusOr<std::unique_ptr<RankLeader>> RankLeader::Gather(
   while (leader->followers_.size() < wanted) {
     const absl::Duration left = patience - watch.Elapsed();
     // Strangers at the door do not make it wait for longer.
-    if (left < absl::ZeroDuration() || !Readable(door.get(), left)) {
+    if (left <= absl::ZeroDuration() || !Readable(door.get(), left)) {
       return absl::DeadlineExceededError(absl::StrCat(
           leader->followers_.size(), " of ", wanted,
           " other ranks came within ", absl::FormatDuration(patience),
