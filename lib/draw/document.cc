@@ -237,8 +237,8 @@ class HtmlWriter {
     absl::StrAppend(&out_, "<figure id=\"", XmlText(figure.id), "\">\n");
     if (figure.has_log) {
       absl::StrAppend(&out_,
-                      "<label class=\"log\"><input type=\"checkbox\" "
-                      "autocomplete=\"off\"> log scale</label>\n");
+                      "<label class=\"log\"><input type=\"checkbox\"> log "
+                      "scale</label>\n");
       Drawings(figure, ScaleType::kLog, "logarithmic");
     }
     Drawings(figure, ScaleType::kLinear, "linear");
@@ -279,7 +279,7 @@ class HtmlWriter {
     for (const bool wide : {true, false}) {
       absl::StrAppend(
           &out_, "<div class=\"drawing scroll ", name,
-          wide ? " wide" : " narrow", "\">",
+          wide ? " wide" : " narrow", "\" tabindex=\"0\">",
           figure.draw(scale, wide ? kWideFigure : kNarrowFigure).ToInline(),
           "</div>\n");
     }
