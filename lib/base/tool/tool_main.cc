@@ -267,6 +267,21 @@ absl::StatusOr<ExitCode> RunInMemory(const std::vector<std::string>& args,
       "use a machine with more");
 }
 
+// What a person reads of an error that quotes a config or a row of any size: of
+// more than 4,000 bytes the middle is left out, and counted.
+std::string PrintableError(absl::string_view text) {
+  constexpr size_t kMost = 4000;
+  if (text.size() <= kMost) return PrintableText(text);
+  size_t begin = kMost / 2;
+  size_t end = text.size() - kMost / 2;
+  // Not within a character.
+  const auto is_inner = [&](size_t i) { return (text[i] & 0xC0) == 0x80; };
+  while (begin > 0 && is_inner(begin)) --begin;
+  while (end < text.size() && is_inner(end)) ++end;
+  return absl::StrCat(PrintableText(text.substr(0, begin)), " [", end - begin,
+                      " bytes left out] ", PrintableText(text.substr(end)));
+}
+
 }  // namespace
 
 int ToolMain(int argc, char** argv, const ToolInfo& info,
@@ -289,7 +304,7 @@ int ToolMain(int argc, char** argv, const ToolInfo& info,
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
   }
-  std::cerr << info.name << ": " << PrintableText(status.message()) << "\n";
+  std::cerr << info.name << ": " << PrintableError(status.message()) << "\n";
   return static_cast<int>(ExitCodeOf(status));
 }
 

@@ -11,6 +11,7 @@
 #include <iostream>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "gflags/gflags.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -111,6 +112,20 @@ TEST(ToolMainTest, AnErrorIsPrintedOnceInOneLine) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "tool: f:1:2: \"a\\nb\\x1b[31m\" is wrong: größe\n");
+}
+
+TEST(ToolMainTest, TheMiddleOfAnErrorWithoutEndIsLeftOut) {
+  // 'ö' has two bytes, and 2,000 bytes are kept at each end.
+  std::string name = "f:1: x";
+  for (int i = 0; i < 3000; ++i) name += "ö";
+  const ToolBody body = [&](const std::vector<std::string>&) {
+    return absl::InvalidArgumentError(name + " is wrong; do that");
+  };
+  const Outcome outcome = RunTool({}, body);
+  EXPECT_THAT(outcome.err, StartsWith("tool: f:1: xöö"));
+  EXPECT_THAT(outcome.err, HasSubstr("ö [2024 bytes left out] ö"));
+  EXPECT_TRUE(absl::EndsWith(outcome.err, "öö is wrong; do that\n"));
+  EXPECT_LT(outcome.err.size(), 4100);
 }
 
 // The signal would end the program without a word, and leave what it wrote.
