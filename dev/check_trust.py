@@ -89,7 +89,7 @@ LINES = [
             "lib/imports/",
             "lib/json/",
             "lib/loader/mixture/lerobot.cc",
-            "lib/loader/mixture/mixture_folder.cc",
+            "lib/loader/mixture/dataset_folder.cc",
             "lib/records/",
             "lib/runner/train/train_processes.cc",
             "lib/worker/message.cc",

@@ -138,6 +138,14 @@ class BatchRing {
   // For workers: returns where to write the sample at `position`, after waiting
   // for its buffer. Null once the ring has ended.
   void* Slot(int64_t position, int64_t* waited_ns);
+  // For workers: the memory of the sample's batch, and its place there.
+  // REQUIRES: Slot has returned.
+  void* Batch(int64_t position) const {
+    return buffers_[BatchOf(position) % buffers_.size()]->data;
+  }
+  int PlaceOf(int64_t position) const {
+    return static_cast<int>(position - BeginOf(BatchOf(position)));
+  }
   // For workers: the sample is written and belongs to `item`. Mixes the pair if
   // the partner is also ready, and adds the time for that to `mix_ns`.
   void Done(int64_t position, int64_t item, int64_t* mix_ns);

@@ -47,12 +47,24 @@ BatchRingOptions RingOptions(const Loader& loader, uint64_t seed, int64_t epoch,
 
 }  // namespace
 
-Loader::Loader(std::unique_ptr<Source> source, const LoaderOptions& options)
-    : source_(std::move(source)), options_(options) {}
+Loader::Loader(std::unique_ptr<Source> source, const LoaderOptions& options,
+               std::unique_ptr<BatchMemory> memory)
+    : source_(std::move(source)),
+      options_(options),
+      memory_(memory == nullptr ? PageMemory() : std::move(memory)) {
+  // A consumer that asks for a batch while it has one gives two back.
+  pool_ = std::make_shared<BlockPool>(
+      memory_->is_foreign() ? 0 : options.buffers + 2);
+  for (int i = 0; i < std::max(1, options.workers); ++i) {
+    read_buffers_.push_back(std::make_unique<ReadBuffer>());
+  }
+}
 
 Loader::~Loader() = default;
 
-const SampleShape& Loader::shape() const { return makers_[0]->shape(); }
+int64_t Loader::samples() const {
+  return made_ != nullptr ? made_->samples() : source_->size();
+}
 
 absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(
     std::unique_ptr<Source> source, const LoaderOptions& options,
@@ -60,17 +72,35 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(
   RETURN_IF_ERROR(CheckOptions(options));
   // OpenCV's own threads inside each worker would only interfere.
   cv::setNumThreads(0);
-  std::unique_ptr<Loader> loader(new Loader(std::move(source), options));
-  loader->memory_ = memory == nullptr ? PageMemory() : std::move(memory);
+  std::unique_ptr<Loader> loader(
+      new Loader(std::move(source), options, std::move(memory)));
   loader->copy_ = std::move(copy);
-  // A consumer that asks for a batch while it has one gives two back.
-  loader->pool_ = std::make_shared<BlockPool>(
-      loader->memory_->is_foreign() ? 0 : options.buffers + 2);
-  for (int i = 0; i < std::max(1, options.workers); ++i) {
+  for (int i = 0; i < loader->threads(); ++i) {
     ASSIGN_OR_RETURN(std::unique_ptr<SampleMaker> maker,
                      SampleMaker::Create(RecipeOf(options)));
     loader->makers_.push_back(std::move(maker));
-    loader->read_buffers_.push_back(std::make_unique<ReadBuffer>());
+  }
+  loader->shape_ = loader->makers_[0]->shape();
+  return loader;
+}
+
+absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(
+    std::unique_ptr<MadeSource> source, const LoaderOptions& options,
+    std::unique_ptr<BatchMemory> memory) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  cv::setNumThreads(0);
+  MadeSource* const made = source.get();
+  std::unique_ptr<Loader> loader(
+      new Loader(std::move(source), options, std::move(memory)));
+  loader->made_ = made;
+  if (made->sample_bytes() > std::numeric_limits<int>::max()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a sample would have ", made->sample_bytes(), " bytes; ask for less"));
+  }
+  loader->shape_ = {1, 1, static_cast<int>(made->sample_bytes()),
+                    SampleFormat::kBytePixels};
+  for (int i = 0; i < loader->threads(); ++i) {
+    loader->item_makers_.push_back(made->NewMaker());
   }
   return loader;
 }
@@ -82,7 +112,8 @@ int64_t Loader::CountOf(EpochRange range) const {
 }
 
 absl::Status Loader::ReserveCount(int64_t count) {
-  const int64_t samples = memory_->is_foreign()
+  // A source lays out full batches.
+  const int64_t samples = memory_->is_foreign() || made_ != nullptr
                               ? options_.batch_size
                               : std::min<int64_t>(options_.batch_size, count);
   if (samples > block_samples_) blocks_.clear();
@@ -132,18 +163,23 @@ absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartShare(
         "these are ",
         share.start, ", ", share.rank, " and ", share.world));
   }
-  const int64_t count = share.Count(source_->size(), options_.batch_size);
+  const int64_t count = share.Count(samples(), options_.batch_size);
   RETURN_IF_ERROR(ReserveCount(count));
   BatchRingOptions ring = RingOptions(*this, seed, epoch, count);
-  ring.splits_last = share.Splits(source_->size(), options_.batch_size) &&
+  ring.splits_last = share.Splits(samples(), options_.batch_size) &&
                      count % options_.batch_size == 0;
   // By the place of the batch in the epoch, wherever this share starts.
   ring.first_mix = share.start + share.rank;
   ring.mix_step = share.world * options_.batch_size;
-  std::unique_ptr<Epoch> started(new Epoch(
-      this, seed, epoch,
-      ItemOrder(share, count, source_->size(), options_.shuffle, seed, epoch),
-      ring));
+  ItemOrder order =
+      made_ == nullptr
+          ? ItemOrder(share, count, samples(), options_.shuffle, seed, epoch)
+          : ItemOrder(share, count, samples(),
+                      [made = made_, epoch](int64_t place) {
+                        return made->ItemAt(epoch, place);
+                      });
+  std::unique_ptr<Epoch> started(
+      new Epoch(this, seed, epoch, std::move(order), ring));
   RETURN_IF_ERROR(started->Start());
   return started;
 }
@@ -200,7 +236,7 @@ Epoch::Epoch(Loader* loader, uint64_t seed, int64_t epoch, ItemOrder order,
       epoch_(epoch),
       order_(std::move(order)),
       ring_(ring),
-      times_(loader->makers_.size()) {}
+      times_(loader->threads()) {}
 
 Epoch::~Epoch() { Stop(); }
 
@@ -310,7 +346,7 @@ absl::Status Epoch::MakeSlot(int worker, int64_t position, void* out) {
     return absl::OkStatus();
   }
   const absl::Status status = reads_ == nullptr
-                                  ? MakeItem(worker, item, {}, out)
+                                  ? MakeItem(worker, position, item, {}, out)
                                   : MakeFromReads(worker, position, out);
   if (!status.ok()) {
     // Stopped while waiting: nobody needs the sample.
@@ -333,7 +369,7 @@ absl::Status Epoch::MakeFromReads(int worker, int64_t position, void* out) {
       reads_->Take(position, loader_->read_buffers_[worker].get());
   if (ahead) times_[worker].wait_in_ns += MonotonicNs() - begin;
   RETURN_IF_ERROR(bytes.status());
-  return MakeItem(worker, order_.Item(position), *bytes, out);
+  return MakeItem(worker, position, order_.Item(position), *bytes, out);
 }
 
 // The next item replaces a bad one. The choice depends on the data alone, not
@@ -350,14 +386,14 @@ absl::Status Epoch::MakeReplacement(int worker, int64_t position,
   ReadBuffer* const buffer = loader_->read_buffers_[worker].get();
   const int64_t tries = std::min(kMostReplacements, source.size() - 1);
   for (int64_t i = 1; i <= tries; ++i) {
-    const int64_t item = (bad + i) % source.size();
+    const int64_t item = Instead(bad, i);
     absl::StatusOr<absl::string_view> bytes = absl::string_view();
     if (!source.in_memory()) {
       const int64_t begin = MonotonicNs();
       bytes = source.Read(item, buffer);
       times.read_ns += MonotonicNs() - begin;
     }
-    if (bytes.ok() && MakeItem(worker, item, *bytes, out).ok()) {
+    if (bytes.ok() && MakeItem(worker, position, item, *bytes, out).ok()) {
       ring_.Done(position, item, &times.mix_ns);
       return absl::OkStatus();
     }
@@ -368,10 +404,22 @@ absl::Status Epoch::MakeReplacement(int worker, int64_t position,
                             " items behind it can be used either"));
 }
 
-absl::Status Epoch::MakeItem(int worker, int64_t item, absl::string_view bytes,
-                             void* out) {
-  SampleMaker& maker = *loader_->makers_[worker];
+int64_t Epoch::Instead(int64_t bad, int64_t attempt) const {
+  return loader_->made_ != nullptr ? loader_->made_->Replacement(bad, attempt)
+                                   : (bad + attempt) % loader_->source().size();
+}
+
+absl::Status Epoch::MakeItem(int worker, int64_t position, int64_t item,
+                             absl::string_view bytes, void* out) {
   const uint64_t seed = ItemSeed(seed_, epoch_, item);
+  if (loader_->made_ != nullptr) {
+    const int64_t begin = MonotonicNs();
+    const absl::Status made = loader_->item_makers_[worker]->Make(
+        item, seed, ring_.Batch(position), ring_.PlaceOf(position));
+    times_[worker].sample.decode_ns += MonotonicNs() - begin;
+    return made;
+  }
+  SampleMaker& maker = *loader_->makers_[worker];
   SampleTimes* const times = &times_[worker].sample;
   if (reads_ == nullptr) {
     return maker.FromPixels(loader_->source().Pixels(item), seed, out, times);

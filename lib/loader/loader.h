@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "lib/loader/batch.h"
 #include "lib/loader/epoch_report.h"
+#include "lib/loader/made_source.h"
 #include "lib/loader/options.h"
 #include "lib/loader/source.h"
 #include "lib/ops/epoch_order.h"
@@ -40,12 +41,17 @@ class Loader {
       std::unique_ptr<Source> source, const LoaderOptions& options,
       std::unique_ptr<BatchMemory> memory = nullptr,
       std::unique_ptr<DeviceCopy> copy = nullptr);
+  // The same for a source that makes its samples: the recipe, shuffling and
+  // mixing are left to it.
+  static absl::StatusOr<std::unique_ptr<Loader>> Create(
+      std::unique_ptr<MadeSource> source, const LoaderOptions& options,
+      std::unique_ptr<BatchMemory> memory = nullptr);
   ~Loader();
 
   const Source& source() const { return *source_; }
   const LoaderOptions& options() const { return options_; }
-  // Shape of every sample.
-  const SampleShape& shape() const;
+  // Shape of every sample; of one that its source makes, its bytes.
+  const SampleShape& shape() const { return shape_; }
   // Memory of batches on a device: see DeviceCopy.
   int64_t device_bytes() const {
     return copy_ == nullptr ? 0 : copy_->device_bytes();
@@ -78,17 +84,25 @@ class Loader {
 
  private:
   friend class Epoch;
-  Loader(std::unique_ptr<Source> source, const LoaderOptions& options);
+  Loader(std::unique_ptr<Source> source, const LoaderOptions& options,
+         std::unique_ptr<BatchMemory> memory);
+  int threads() const { return static_cast<int>(read_buffers_.size()); }
+  // Samples of an epoch over all processes.
+  int64_t samples() const;
   // Number of samples of an epoch.
   int64_t CountOf(EpochRange range) const;
   absl::Status ReserveCount(int64_t count);
   size_t block_bytes() const { return block_samples_ * shape().bytes(); }
 
   std::unique_ptr<Source> source_;
+  // The source, if it makes its samples; otherwise null.
+  MadeSource* made_ = nullptr;
   LoaderOptions options_;
   std::unique_ptr<BatchMemory> memory_;
-  // One per worker.
+  SampleShape shape_;
+  // One per worker, of one of the two kinds.
   std::vector<std::unique_ptr<SampleMaker>> makers_;
+  std::vector<std::unique_ptr<ItemMaker>> item_makers_;
   std::vector<std::unique_ptr<ReadBuffer>> read_buffers_;
   // One per batch buffer, allocated when an epoch first needs it.
   std::vector<std::unique_ptr<MemoryBlock>> blocks_;
@@ -154,6 +168,8 @@ class Epoch {
 
   Epoch(Loader* loader, uint64_t seed, int64_t epoch, ItemOrder order,
         const BatchRingOptions& ring);
+  // The item that replaces a bad one.
+  int64_t Instead(int64_t bad, int64_t attempt) const;
   absl::Status Start();
 
   // For workers.
@@ -163,8 +179,8 @@ class Epoch {
   absl::Status MakeFromReads(int worker, int64_t position, void* out);
   absl::Status MakeReplacement(int worker, int64_t position,
                                const absl::Status& first, void* out);
-  absl::Status MakeItem(int worker, int64_t item, absl::string_view bytes,
-                        void* out);
+  absl::Status MakeItem(int worker, int64_t position, int64_t item,
+                        absl::string_view bytes, void* out);
   absl::Status Named(int64_t item, absl::StatusCode code,
                      absl::string_view reason) const;
 

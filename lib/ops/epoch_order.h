@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "lib/ops/params.h"
@@ -119,11 +121,22 @@ class ItemOrder {
     Shuffle(seed, epoch);
   }
 
+  // The same in the order of `item_at`: from places of the epoch, which has
+  // `places` of them, to items.
+  ItemOrder(const EpochShare& share, int64_t count, int64_t places,
+            std::function<int64_t(int64_t)> item_at)
+      : first_(share.start + share.rank),
+        stride_(share.world),
+        count_(count),
+        modulus_(places),
+        item_at_(std::move(item_at)) {}
+
   int64_t count() const { return count_; }
   // Ends after `count` items.
   void Cut(int64_t count) { count_ = std::min(count_, count); }
   int64_t Item(int64_t position) const {
     const int64_t place = (first_ + position * stride_) % modulus_;
+    if (item_at_ != nullptr) return item_at_(place);
     return shuffled_.empty() ? place : shuffled_[place];
   }
 
@@ -139,6 +152,7 @@ class ItemOrder {
   int64_t count_;
   int64_t modulus_;
   std::vector<int64_t> shuffled_;
+  std::function<int64_t(int64_t)> item_at_;
 };
 
 }  // namespace feedrate

@@ -116,13 +116,14 @@ absl::Status Episode::Named(const absl::Status& status) const {
                       absl::StrCat(name(), ": ", status.message()));
 }
 
-absl::StatusOr<absl::string_view> Episode::ReadRecord() {
+absl::StatusOr<absl::string_view> Episode::ReadRecord(bool verify) {
   ASSIGN_OR_RETURN(bytes_, place_.shard->Map(place_.offset, place_.bytes));
   // The header was checked when the record was found.
   const absl::string_view data = bytes_.bytes().substr(
       kTfRecordHeadBytes,
       place_.bytes - kTfRecordHeadBytes - kTfRecordTailBytes);
-  if (LittleEndian32(data.data() + data.size()) == MaskedCrc32c(data)) {
+  if (!verify ||
+      LittleEndian32(data.data() + data.size()) == MaskedCrc32c(data)) {
     return data;
   }
   return absl::DataLossError(absl::StrCat(name(), " at byte ", place_.offset,
@@ -130,12 +131,14 @@ absl::StatusOr<absl::string_view> Episode::ReadRecord() {
 }
 
 absl::Status Episode::Read(const EpisodeOptions& options) {
-  ASSIGN_OR_RETURN(const absl::string_view data, ReadRecord());
+  ASSIGN_OR_RETURN(const absl::string_view data, ReadRecord(options.verify));
   ExampleView example;
   static const MixtureSource& own = *new MixtureSource;
   const MixtureSource& names =
       options.source != nullptr ? *options.source : own;
-  if (names.image.empty()) {
+  std::vector<std::string> cameras = options.cameras;
+  if (cameras.empty()) cameras = {names.image};
+  if (cameras[0].empty()) {
     return Named(
         absl::NotFoundError("features.json has no image below steps; name a "
                             "feature in mixture.textproto"));
@@ -146,20 +149,34 @@ absl::Status Episode::Read(const EpisodeOptions& options) {
       error.size() == 1 && IsLerobotShard(place_.shard->path())) {
     read = absl::DataLossError(error[0]);
   }
-  if (read.ok()) read = example.Bytes(names.image, &frames_);
-  if (read.ok() && frames_.empty()) {
-    read = absl::OutOfRangeError(
-        absl::StrCat("feature \"", names.image, "\" is empty"));
-  }
+  if (read.ok()) read = ReadFrames(example, cameras);
   if (read.ok() && options.metadata == MetadataMode::kFull) {
     read = ReadMetadata(example, names);
   }
   return read.ok() ? read : Named(read);
 }
 
+absl::Status Episode::ReadFrames(const ExampleView& example,
+                                 const std::vector<std::string>& cameras) {
+  frames_.resize(cameras.size());
+  for (size_t i = 0; i < cameras.size(); ++i) {
+    RETURN_IF_ERROR(example.Bytes(cameras[i], &frames_[i]));
+    if (frames_[i].empty()) {
+      return absl::OutOfRangeError(
+          absl::StrCat("feature \"", cameras[i], "\" is empty"));
+    }
+    if (frames_[i].size() != frames_[0].size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "feature \"", cameras[i], "\" has ", frames_[i].size(),
+          " frames, and \"", cameras[0], "\" ", frames_[0].size()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Episode::ReadMetadata(const ExampleView& example,
                                    const MixtureSource& names) {
-  const size_t steps = frames_.size();
+  const size_t steps = frames_[0].size();
   RETURN_IF_ERROR(Name(example, names.episode_id, &id_));
   RETURN_IF_ERROR(Texts(example, names.instruction, steps, &instructions_));
   ASSIGN_OR_RETURN(action_width_, Rows(example, names.action, steps, &action_));
@@ -168,7 +185,7 @@ absl::Status Episode::ReadMetadata(const ExampleView& example,
 }
 
 absl::Status Episode::DrawPairs(const EpisodeOptions& options, uint64_t seed) {
-  const auto frames = static_cast<int64_t>(frames_.size());
+  const auto frames = static_cast<int64_t>(frames_[0].size());
   const int64_t possible = frames - options.pair_offset;
   if (possible < 1 || possible < options.samples) {
     return Named(absl::OutOfRangeError(absl::StrCat(

@@ -192,6 +192,10 @@ struct EpisodeOptions {
   // Only the names of features are used. Outlives the episode's opening; null
   // means the names of feedrate's own episodes.
   const MixtureSource* source = nullptr;
+  // The features that hold frames, instead of the source's image.
+  std::vector<std::string> cameras;
+  // False for a record whose checksum was verified before.
+  bool verify = true;
 };
 
 // An open episode. Holds its record, mapped. The shard must outlive it.
@@ -210,8 +214,11 @@ class Episode {
   // For messages: shard and record number.
   std::string name() const;
 
-  // JPEG or PNG files, or names of frames of videos, by step.
-  const std::vector<absl::string_view>& frames() const { return frames_; }
+  // JPEG or PNG files, or names of frames of videos, by step. All cameras have
+  // as many.
+  const std::vector<absl::string_view>& frames(size_t camera = 0) const {
+    return frames_[camera];
+  }
   // First step of each pair.
   const std::vector<int>& pairs() const { return pairs_; }
 
@@ -238,8 +245,10 @@ class Episode {
  private:
   explicit Episode(const EpisodePlace& place) : place_(place) {}
   // Returns the data of the record after reading and checking it.
-  absl::StatusOr<absl::string_view> ReadRecord();
+  absl::StatusOr<absl::string_view> ReadRecord(bool verify);
   absl::Status Read(const EpisodeOptions& options);
+  absl::Status ReadFrames(const class ExampleView& example,
+                          const std::vector<std::string>& cameras);
   absl::Status ReadMetadata(const class ExampleView& example,
                             const MixtureSource& names);
   absl::Status DrawPairs(const EpisodeOptions& options, uint64_t seed);
@@ -247,7 +256,7 @@ class Episode {
 
   const EpisodePlace place_;
   MappedPart bytes_;
-  std::vector<absl::string_view> frames_;
+  std::vector<std::vector<absl::string_view>> frames_;  // By camera.
   std::vector<int> pairs_;
   mutable KeptFrames kept_;
   std::string id_;

@@ -45,6 +45,7 @@ struct Info {
   std::string folder;
   bool is_v3 = false;
   int64_t chunk_size = 1000;
+  double fps = 0;
   std::string data_path;
   std::string video_path;
   // In the order of the file.
@@ -87,6 +88,7 @@ absl::StatusOr<Info> ReadInfo(const std::string& path) {
   if (root["chunks_size"].get(size) == simdjson::SUCCESS && size > 0) {
     info.chunk_size = size;
   }
+  if (root["fps"].get(info.fps) != simdjson::SUCCESS) info.fps = 0;
   info.data_path = Text(root, "data_path");
   info.video_path = Text(root, "video_path");
   for (const auto feature : features) {
@@ -444,6 +446,8 @@ absl::Status ReadLerobotFeatures(const std::string& shard,
   source->image = has(info.cameras, kImage) ? kImage
                   : info.cameras.empty()    ? ""
                                             : info.cameras[0];
+  source->cameras = info.cameras;
+  source->steps_per_s = info.fps;
   source->action.clear();
   for (const std::string& name : info.numbers) {
     if (IsAction(name)) source->action.push_back(name);

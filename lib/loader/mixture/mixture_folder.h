@@ -10,12 +10,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/loader/mixture/dataset_folder.h"
 #include "lib/loader/mixture/mixture_spec.h"
 #include "lib/media/image.h"
 
 namespace feedrate {
-
-inline constexpr char kMixtureFileName[] = "mixture.textproto";
 
 struct DatasetEntry {
   std::string name;
@@ -38,6 +37,15 @@ absl::Status WriteMixtureFile(const std::string& folder,
 // if there is no data set.
 absl::StatusOr<std::vector<MixtureSource>> ReadMixtureFolder(
     const std::string& folder);
+
+// The data sets at a path: that whose folder it is, those of ReadMixtureFolder,
+// or those of a mixture.textproto that is named itself.
+struct EpisodeData {
+  std::vector<MixtureSource> sources;
+  // A mixture.textproto says the weights; otherwise all are 1.
+  bool has_weights = false;
+};
+absl::StatusOr<EpisodeData> ReadEpisodeData(const std::string& path);
 
 // All files that a data set is read from: its shards, and what is behind that
 // of a LeRobot data set.

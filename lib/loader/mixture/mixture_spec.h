@@ -60,6 +60,10 @@ struct MixtureSource {
   std::vector<std::string> state = {"state"};
   std::string instruction = "instruction";
   std::string episode_id = "episode_id";
+  // All features that hold frames.
+  std::vector<std::string> cameras = {"frames"};
+  // Steps per second; 0 if the data does not say.
+  double steps_per_s = 0;
 };
 
 }  // namespace feedrate

@@ -33,10 +33,21 @@ struct Plugin {
   decltype(&feedrate_video_close) close = nullptr;
 };
 
-// Beside the program: `../lib` where programs are installed, or where Bazel
+// The program, or the library that has this code: another program, such as
+// Python, may have loaded it.
+absl::StatusOr<std::string> OwnPath() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&IsVideoFrame), &info) != 0 &&
+      info.dli_fname != nullptr && absl::EndsWith(info.dli_fname, ".so")) {
+    return std::string(info.dli_fname);
+  }
+  return ProgramPath();
+}
+
+// Beside our own file: `../lib` where programs are installed, or where Bazel
 // builds it.
 absl::StatusOr<Plugin> LoadPlugin() {
-  ASSIGN_OR_RETURN(std::string folder, ProgramPath());
+  ASSIGN_OR_RETURN(std::string folder, OwnPath());
   struct stat program, info;
   if (stat(folder.c_str(), &program) != 0) {
     return absl::ErrnoToStatus(errno, folder);

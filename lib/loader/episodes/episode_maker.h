@@ -1,0 +1,63 @@
+// Writes samples of an EpisodeSet, and keeps the episodes opened last.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/loader/episodes/episode_set.h"
+#include "lib/loader/made_source.h"
+#include "lib/loader/mixture/dataset_stream.h"
+#include "lib/loader/mixture/episode.h"
+#include "lib/loader/sample/sample_maker.h"
+
+namespace feedrate {
+
+// Episodes that were used last. Thread-safe.
+class EpisodeCache {
+ public:
+  explicit EpisodeCache(int64_t most_bytes) : most_bytes_(most_bytes) {}
+
+  // Null if it is not there.
+  std::shared_ptr<const Episode> Find(int64_t entry);
+  void Keep(int64_t entry, int64_t bytes,
+            std::shared_ptr<const Episode> episode);
+
+ private:
+  struct Kept {
+    int64_t entry;
+    int64_t bytes;
+    std::shared_ptr<const Episode> episode;
+  };
+
+  const int64_t most_bytes_;
+  std::mutex mutex_;
+  int64_t bytes_ = 0;
+  std::list<Kept> kept_;  // The last one used comes first.
+  std::map<int64_t, std::list<Kept>::iterator> places_;
+};
+
+class EpisodeMaker : public ItemMaker {
+ public:
+  explicit EpisodeMaker(const EpisodeSet& set);
+
+  absl::Status Make(int64_t item, uint64_t seed, void* batch,
+                    int place) override;
+
+ private:
+  struct Sample;
+
+  absl::Status MakeFrames(const Sample& sample, size_t camera);
+  absl::Status MakeFrame(absl::string_view file, uint8_t* out);
+
+  const EpisodeSet& set_;
+  const Normalization normalization_;
+  FrameDecoder decoder_;
+  std::vector<uint8_t> pixels_;
+};
+
+}  // namespace feedrate

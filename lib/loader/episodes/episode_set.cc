@@ -1,0 +1,559 @@
+#include "lib/loader/episodes/episode_set.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/loader/episodes/episode_maker.h"
+#include "lib/loader/mixture/lerobot.h"
+#include "lib/media/parallel.h"
+#include "lib/ops/epoch_order.h"
+#include "lib/storage/tfrecord.h"
+
+namespace feedrate {
+namespace {
+
+// Enough that positions never reach it, and that sums with it stay below 2^63.
+constexpr int64_t kEndless = int64_t{1} << 60;
+// Numbers of 2,000 episodes of a LeRobot data set, or a dozen of RLDS with all
+// their frames, which are in the page cache anyway.
+constexpr int64_t kCacheBytes = int64_t{64} << 20;
+// Closer than a frame of any camera, as in lerobot.
+constexpr double kToleranceS = 1e-4;
+constexpr char kEpisodeIndex[] = "episode_index";
+
+// Features of TFDS that have one integer per step. They are much shorter than
+// the frames, which lie all over the record.
+constexpr const char* kStepFlags[] = {"steps/is_first", "steps/is_last",
+                                      "steps/is_terminal"};
+
+absl::Status Named(absl::string_view place, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(place, ": ", status.message()));
+}
+
+std::string PlaceOf(const MixtureSource& source) {
+  const std::string name = absl::StrCat("data set \"", source.name, "\"");
+  if (source.shards.empty()) return name;
+  const std::string folder = ParentFolder(source.shards[0]);
+  return absl::StrCat(
+      name, " (",
+      IsLerobotShard(source.shards[0]) ? ParentFolder(folder) : folder, ")");
+}
+
+// Of feedrate's own episodes nothing says what they have: what the first one
+// does not have is no part of the data set.
+void DropMissing(const ExampleView& first, MixtureSource* source) {
+  const auto drop = [&](std::vector<std::string>* names) {
+    names->erase(std::remove_if(
+                     names->begin(), names->end(),
+                     [&](const std::string& name) { return !first.Has(name); }),
+                 names->end());
+  };
+  drop(&source->action);
+  drop(&source->state);
+  if (!first.Has(source->instruction)) source->instruction.clear();
+  if (!first.Has(source->episode_id)) source->episode_id.clear();
+}
+
+absl::StatusOr<int64_t> StepsOf(const ExampleView& example,
+                                const std::string& camera) {
+  std::vector<absl::string_view> texts;
+  if (example.Bytes(kLerobotError, &texts).ok() && texts.size() == 1) {
+    return absl::DataLossError(texts[0]);
+  }
+  std::vector<int64_t> flags;
+  for (const char* const name : kStepFlags) {
+    if (example.Integers(name, &flags).ok()) {
+      return static_cast<int64_t>(flags.size());
+    }
+  }
+  RETURN_IF_ERROR(example.Bytes(camera, &texts));
+  return static_cast<int64_t>(texts.size());
+}
+
+// The features whose last part is `name`.
+std::vector<std::string> CamerasOf(const MixtureSource& source,
+                                   const std::string& name) {
+  std::vector<std::string> found;
+  for (const std::string& camera : source.cameras) {
+    if (camera == name) return {camera};
+    if (absl::EndsWith(camera, absl::StrCat("/", name)) ||
+        absl::EndsWith(camera, absl::StrCat(".", name))) {
+      found.push_back(camera);
+    }
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<int64_t>> InSteps(const StepOffsets& offsets,
+                                             const MixtureSource& source) {
+  std::vector<int64_t> steps;
+  for (const double at : offsets.at) {
+    if (offsets.in_seconds && source.steps_per_s <= 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(PlaceOf(source),
+                       ": does not say how many steps a "
+                       "second has; give offsets in steps: whole numbers"));
+    }
+    const double exact = offsets.in_seconds ? at * source.steps_per_s : at;
+    const double step = std::round(exact);
+    if (!(std::abs(step) < 1e9)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("an offset of ", at, " is beyond every episode"));
+    }
+    if (offsets.in_seconds &&
+        std::abs(exact - step) > kToleranceS * source.steps_per_s) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          PlaceOf(source), ": has no step ", at, " s from another, at ",
+          source.steps_per_s, " steps a second; use multiples of ",
+          1 / source.steps_per_s));
+    }
+    steps.push_back(static_cast<int64_t>(step));
+  }
+  return steps;
+}
+
+}  // namespace
+
+EpisodeSet::EpisodeSet(const EpisodeSetOptions& options)
+    : options_(options), cache_(std::make_unique<EpisodeCache>(kCacheBytes)) {}
+
+EpisodeSet::~EpisodeSet() = default;
+
+absl::StatusOr<std::unique_ptr<EpisodeSet>> EpisodeSet::Open(
+    std::vector<MixtureSource> sources, const EpisodeSetOptions& options) {
+  auto set = absl::WrapUnique(new EpisodeSet(options));
+  for (MixtureSource& source : sources) {
+    RETURN_IF_ERROR(set->AddDataset(std::move(source)));
+  }
+  set->verified_.reset(new std::atomic<bool>[set->entries_.size()]());
+  for (Dataset& dataset : set->datasets_) {
+    RETURN_IF_ERROR(set->ReadFirst(&dataset));
+  }
+  RETURN_IF_ERROR(set->LayOut());
+  return set;
+}
+
+absl::Status EpisodeSet::AddDataset(MixtureSource source) {
+  Dataset& dataset = datasets_.emplace_back();
+  dataset.source = std::move(source);
+  if (!(dataset.source.weight > 0) || !std::isfinite(dataset.source.weight)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        PlaceOf(dataset.source), ": has the weight ", dataset.source.weight,
+        "; give it one above 0, or leave the data set out"));
+  }
+  if (dataset.source.shards.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        PlaceOf(dataset.source), ": has no .tfrecord file; copy it again"));
+  }
+  RETURN_IF_ERROR(ChooseCameras(&dataset));
+  ASSIGN_OR_RETURN(dataset.frame_steps,
+                   InSteps(options_.frames, dataset.source));
+  ASSIGN_OR_RETURN(dataset.action_steps,
+                   InSteps(options_.actions, dataset.source));
+  ASSIGN_OR_RETURN(dataset.state_steps,
+                   InSteps(options_.states, dataset.source));
+  return FindEpisodes(static_cast<int>(datasets_.size()) - 1);
+}
+
+absl::Status EpisodeSet::ChooseCameras(Dataset* dataset) const {
+  const MixtureSource& source = dataset->source;
+  const std::string has =
+      source.cameras.empty()
+          ? "it has no camera"
+          : absl::StrCat("it has ", absl::StrJoin(source.cameras, ", "));
+  if (options_.cameras.empty()) {
+    if (source.image.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          PlaceOf(source), ": has no camera, so that it cannot be read"));
+    }
+    dataset->cameras = {source.image};
+  }
+  for (const std::string& name : options_.cameras) {
+    const std::vector<std::string> found = CamerasOf(source, name);
+    if (found.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cameras: ", PlaceOf(source), ": has no camera \"", name,
+                       "\"; ", has));
+    }
+    if (found.size() > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cameras: ", PlaceOf(source), ": \"", name, "\" may be ",
+                       absl::StrJoin(found, " or "), "; use its whole name"));
+    }
+    dataset->cameras.push_back(found[0]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EpisodeSet::LeaveOut(const Dataset& dataset,
+                                  const absl::Status& reason) {
+  const absl::Status named =
+      Named(absl::StrCat("data set \"", dataset.source.name, "\""), reason);
+  if (options_.fail) return named;
+  unusable_.emplace_back(named.message());
+  return absl::OkStatus();
+}
+
+absl::Status EpisodeSet::FindEpisodes(int number) {
+  Dataset& dataset = datasets_[number];
+  const std::vector<std::string>& paths = dataset.source.shards;
+  struct Found {
+    std::vector<Entry> entries;
+    std::vector<absl::Status> faults;
+  };
+  std::vector<Found> found(paths.size());
+  dataset.shards.resize(paths.size());
+  ParallelFor(static_cast<int64_t>(paths.size()), 0, [&](int64_t i) {
+    auto shard = MappedShard::Open(paths[i]);
+    if (!shard.ok()) {
+      found[i].faults.push_back(shard.status());
+      return;
+    }
+    dataset.shards[i] = *std::move(shard);
+    const MappedShard& open = *dataset.shards[i];
+    TfRecordCursor cursor(open.path(), open.bytes());
+    ExampleView example;
+    for (;;) {
+      Entry entry;
+      entry.dataset = number;
+      entry.place.shard = &open;
+      entry.place.offset = cursor.offset();
+      entry.place.record = cursor.count();
+      const auto data = cursor.NextUnchecked();
+      if (!data.ok()) {
+        found[i].faults.push_back(data.status());
+        break;
+      }
+      if (!data->has_value()) break;
+      entry.place.bytes = cursor.offset() - entry.place.offset;
+      absl::StatusOr<int64_t> steps = 0;
+      const absl::Status parsed = example.Parse(**data);
+      if (parsed.ok())
+        steps = StepsOf(example, dataset.cameras[0]);
+      else
+        steps = parsed;
+      if (steps.ok() && *steps < 1) steps = absl::OutOfRangeError("is empty");
+      entry.number = -1;
+      std::vector<absl::string_view> texts;
+      if (IsLerobotShard(open.path()) &&
+          example.Bytes(kEpisodeIndex, &texts).ok() && texts.size() == 1 &&
+          !absl::SimpleAtoi(texts[0], &entry.number)) {
+        entry.number = -1;
+      }
+      open.Release(entry.place.offset);
+      if (!steps.ok()) {
+        found[i].faults.push_back(
+            Named(absl::StrCat(open.path(), ": record ", entry.place.record),
+                  steps.status()));
+        continue;
+      }
+      entry.steps = *steps;
+      found[i].entries.push_back(entry);
+    }
+  });
+  dataset.first_item = items_;
+  dataset.first_episode = static_cast<int64_t>(entries_.size());
+  for (Found& shard : found) {
+    for (const absl::Status& fault : shard.faults) {
+      RETURN_IF_ERROR(LeaveOut(dataset, fault));
+    }
+    for (Entry& entry : shard.entries) {
+      if (entry.number < 0) {
+        entry.number =
+            static_cast<int64_t>(entries_.size()) - dataset.first_episode;
+      }
+      entry.first_item = items_;
+      items_ += entry.steps;
+      largest_bytes_ = std::max(largest_bytes_, entry.place.bytes);
+      entries_.push_back(entry);
+    }
+  }
+  dataset.steps = items_ - dataset.first_item;
+  dataset.episodes =
+      static_cast<int64_t>(entries_.size()) - dataset.first_episode;
+  dataset.weight = dataset.source.weight;
+  if (options_.balance) dataset.weight *= static_cast<double>(dataset.steps);
+  if (dataset.episodes > 0) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(
+      PlaceOf(dataset.source), ": has no episode that can be used",
+      unusable_.empty() ? "" : absl::StrCat("; the last: ", unusable_.back())));
+}
+
+EpisodeOptions EpisodeSet::EpisodeOptionsOf(const Dataset& dataset) const {
+  EpisodeOptions options;
+  options.pair_offset = 0;
+  options.metadata = MetadataMode::kFull;
+  options.source = &dataset.source;
+  options.cameras = dataset.cameras;
+  return options;
+}
+
+absl::Status EpisodeSet::ReadFirst(Dataset* dataset) {
+  static const auto& own = *new MixtureSource;
+  if (dataset->source.cameras == own.cameras) {
+    const EpisodePlace& place = entries_[dataset->first_episode].place;
+    ExampleView example;
+    RETURN_IF_ERROR(example.Parse(place.shard->bytes().substr(
+        place.offset + kTfRecordHeadBytes,
+        place.bytes - kTfRecordHeadBytes - kTfRecordTailBytes)));
+    DropMissing(example, &dataset->source);
+  }
+  absl::Status last;
+  for (int64_t i = 0; i < dataset->episodes; ++i) {
+    const Entry& entry = entries_[dataset->first_episode + i];
+    const auto episode =
+        Episode::Open(entry.place, EpisodeOptionsOf(*dataset), 0);
+    if (!episode.ok()) {
+      last = episode.status();
+      continue;
+    }
+    dataset->action_width = (*episode)->action_width();
+    dataset->state_width = (*episode)->state_width();
+    FrameDecoder decoder;
+    std::vector<uint8_t> pixels(options_.frame.bytes());
+    for (size_t camera = 0; camera < dataset->cameras.size(); ++camera) {
+      const absl::Status decoded = decoder.Decode(
+          (*episode)->frames(camera)[0], options_.frame, pixels.data());
+      if (absl::IsUnavailable(decoded)) return decoded;
+    }
+    video_bytes_ = std::max(video_bytes_, decoder.video_bytes());
+    return absl::OkStatus();
+  }
+  return Named(absl::StrCat("data set \"", dataset->source.name, "\""), last);
+}
+
+int EpisodeSet::AddField(const std::string& key, const char* type,
+                         std::vector<int64_t> shape) {
+  BatchField& field = fields_.emplace_back();
+  field.key = key;
+  field.type = type;
+  field.bytes = type[1] - '0';
+  for (const int64_t side : shape) field.bytes *= side;
+  field.shape = std::move(shape);
+  field.offset = sample_bytes_;
+  sample_bytes_ += field.bytes;
+  return static_cast<int>(fields_.size()) - 1;
+}
+
+absl::Status EpisodeSet::LayOut() {
+  bool has_instructions = false;
+  for (const Dataset& dataset : datasets_) {
+    EpisodeFields& places = places_;
+    places.action.width = std::max(places.action.width, dataset.action_width);
+    places.state.width = std::max(places.state.width, dataset.state_width);
+    has_instructions |= !dataset.source.instruction.empty();
+  }
+  const std::string& first = datasets_[0].source.name;
+  if (options_.needs_actions && places_.action.width == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "actions: data set \"", first, "\" has none; leave actions out"));
+  }
+  if (options_.needs_states && places_.state.width == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "state: data set \"", first, "\" has none; leave state out"));
+  }
+  // Wide types first, so that each field is aligned whatever the batch size.
+  places_.dataset = AddField("dataset", "i8", {});
+  places_.episode = AddField("episode", "i8", {});
+  places_.step = AddField("step", "i8", {});
+  places_.index = AddField("index", "i8", {});
+  if (has_instructions) places_.instruction = AddField("instruction", "i8", {});
+  const auto add_rows = [&](const char* key, const StepOffsets& offsets,
+                            EpisodeFields::Rows* rows) {
+    if (rows->width == 0 || offsets.at.empty()) return;
+    rows->values = AddField(
+        key, "f4", {static_cast<int64_t>(offsets.at.size()), rows->width});
+  };
+  add_rows("action", options_.actions, &places_.action);
+  add_rows("state", options_.states, &places_.state);
+  const auto frames = static_cast<int64_t>(options_.frames.at.size());
+  const bool is_planes = SampleShape{0, 0, 0, options_.format}.is_planes();
+  const bool is_float = SampleShape{0, 0, 0, options_.format}.is_float();
+  const int64_t height = options_.frame.height;
+  const int64_t width = options_.frame.width;
+  std::vector<std::string> keys = options_.cameras;
+  if (keys.empty()) keys = {"image"};
+  for (const std::string& key : keys) {
+    places_.frames.push_back(
+        AddField(key, is_float ? "f4" : "u1",
+                 is_planes ? std::vector<int64_t>{frames, 3, height, width}
+                           : std::vector<int64_t>{frames, height, width, 3}));
+  }
+  for (const std::string& key : keys) {
+    places_.frame_is_pad.push_back(
+        AddField(absl::StrCat(key, "_is_pad"), "b1", {frames}));
+  }
+  const auto add_flags = [&](const char* key, const StepOffsets& offsets,
+                             EpisodeFields::Rows* rows) {
+    if (rows->values < 0) return;
+    rows->is_pad = AddField(absl::StrCat(key, "_is_pad"), "b1",
+                            {static_cast<int64_t>(offsets.at.size())});
+    rows->mask = AddField(absl::StrCat(key, "_mask"), "b1", {rows->width});
+  };
+  add_flags("action", options_.actions, &places_.action);
+  add_flags("state", options_.states, &places_.state);
+  std::vector<std::string> seen;
+  for (const BatchField& field : fields_) {
+    if (std::find(seen.begin(), seen.end(), field.key) != seen.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "cameras: \"", field.key,
+          "\" is there twice; name each camera once, and none like another "
+          "part of a batch"));
+    }
+    seen.push_back(field.key);
+  }
+  // So that the next batch in memory is aligned too.
+  sample_bytes_ = (sample_bytes_ + 7) / 8 * 8;
+  return absl::OkStatus();
+}
+
+EpisodeSet::ItemStep EpisodeSet::Find(int64_t item) const {
+  const auto after = std::upper_bound(
+      entries_.begin(), entries_.end(), item,
+      [](int64_t one, const Entry& entry) { return one < entry.first_item; });
+  const int64_t entry = after - entries_.begin() - 1;
+  return {entry, item - entries_[entry].first_item};
+}
+
+std::string EpisodeSet::name(int64_t item) const {
+  const ItemStep where = Find(item);
+  const Entry& entry = entries_[where.entry];
+  return absl::StrCat("data set \"", datasets_[entry.dataset].source.name,
+                      "\": episode ", entry.number, ", step ", where.step);
+}
+
+int64_t EpisodeSet::samples() const {
+  return options_.by_weight ? kEndless : items_;
+}
+
+namespace {
+
+// The seed of an epoch's order; differs from those of samples.
+uint64_t OrderSeed(uint64_t seed, int64_t epoch) {
+  return ItemSeed(~seed, epoch, -1);
+}
+
+}  // namespace
+
+int64_t EpisodeSet::ItemAt(int64_t epoch, int64_t place) const {
+  const uint64_t seed = OrderSeed(options_.seed, epoch);
+  if (!options_.by_weight) {
+    return options_.shuffle ? ShuffledPlace(seed, items_, place) : place;
+  }
+  std::shared_ptr<const WeightedOrder> order;
+  {
+    const std::lock_guard<std::mutex> lock(order_mutex_);
+    if (order_epoch_ != epoch) {
+      std::vector<double> weights;
+      for (const Dataset& dataset : datasets_) {
+        weights.push_back(dataset.weight);
+      }
+      order_ = std::make_shared<WeightedOrder>(weights, seed);
+      order_epoch_ = epoch;
+    }
+    order = order_;
+  }
+  const Draw draw = order->At(place);
+  const Dataset& dataset = datasets_[draw.dataset];
+  const int64_t at = draw.number % dataset.steps;
+  if (!options_.shuffle) return dataset.first_item + at;
+  const uint64_t own =
+      MixSeeds(MixSeeds(seed, draw.dataset + 1), draw.number / dataset.steps);
+  return dataset.first_item + ShuffledPlace(own, dataset.steps, at);
+}
+
+int64_t EpisodeSet::Replacement(int64_t item, int64_t attempt) const {
+  // Of the same data set, but of another episode: a video may be damaged.
+  const Dataset& dataset = datasets_[entries_[Find(item).entry].dataset];
+  return dataset.first_item + ShuffledPlace(static_cast<uint64_t>(item),
+                                            dataset.steps,
+                                            attempt % dataset.steps);
+}
+
+std::unique_ptr<ItemMaker> EpisodeSet::NewMaker() {
+  return std::make_unique<EpisodeMaker>(*this);
+}
+
+std::string EpisodeSet::left_out() const {
+  if (unusable_.empty()) return "";
+  return absl::StrCat(unusable_.size(),
+                      " episodes or files cannot be read and "
+                      "are left out; the first: ",
+                      unusable_[0]);
+}
+
+int64_t EpisodeSet::NumberOf(absl::string_view text) const {
+  const std::lock_guard<std::mutex> lock(texts_mutex_);
+  const auto found = text_numbers_.find(text);
+  if (found != text_numbers_.end()) return found->second;
+  const auto number = static_cast<int64_t>(texts_.size());
+  texts_.emplace_back(text);
+  text_numbers_.emplace(text, number);
+  return number;
+}
+
+std::vector<std::string> EpisodeSet::TextsFrom(int64_t first) const {
+  const std::lock_guard<std::mutex> lock(texts_mutex_);
+  const auto size = static_cast<int64_t>(texts_.size());
+  if (first < 0 || first >= size) return {};
+  return {texts_.begin() + first, texts_.end()};
+}
+
+absl::StatusOr<std::shared_ptr<const Episode>> EpisodeSet::OpenEpisode(
+    int64_t number) const {
+  std::shared_ptr<const Episode> episode = cache_->Find(number);
+  if (episode != nullptr) return episode;
+  const Entry& entry = entries_[number];
+  const Dataset& dataset = datasets_[entry.dataset];
+  EpisodeOptions options = EpisodeOptionsOf(dataset);
+  options.verify = !verified_[number].load(std::memory_order_relaxed);
+  ASSIGN_OR_RETURN(episode, Episode::Open(entry.place, options, 0));
+  const auto wrong = [&](absl::string_view what, int64_t has, int64_t needs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(episode->name(), ": has ", has, " ", what,
+                     ", and its data set began with ", needs));
+  };
+  const auto steps = static_cast<int64_t>(episode->frames().size());
+  if (steps != entry.steps) return wrong("frames", steps, entry.steps);
+  if (episode->action_width() != dataset.action_width) {
+    return wrong("numbers per action", episode->action_width(),
+                 dataset.action_width);
+  }
+  if (episode->state_width() != dataset.state_width) {
+    return wrong("numbers per state", episode->state_width(),
+                 dataset.state_width);
+  }
+  verified_[number].store(true, std::memory_order_relaxed);
+  const int64_t width = dataset.action_width + dataset.state_width;
+  const auto views = static_cast<int64_t>(sizeof(absl::string_view));
+  cache_->Keep(
+      number,
+      entry.place.bytes +
+          steps * (4 * width +
+                   views * static_cast<int64_t>(dataset.cameras.size() + 1)),
+      episode);
+  return episode;
+}
+
+EpisodeSet::Memory EpisodeSet::memory() const {
+  Memory memory;
+  memory.index = static_cast<int64_t>(
+      entries_.size() * (sizeof(Entry) + sizeof(std::atomic<bool>)));
+  memory.episodes = kCacheBytes + largest_bytes_;
+  memory.decoder = video_bytes_ +
+                   2 * static_cast<int64_t>(options_.frame.bytes()) +
+                   largest_bytes_;
+  return memory;
+}
+
+}  // namespace feedrate
