@@ -3,25 +3,29 @@
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Loader"]
+__all__ = ["Episodes", "Loader"]
 
 if TYPE_CHECKING:
+    from feedrate.episodes import Episodes
     from feedrate.loader import Loader
 
 
 def __getattr__(name: str) -> Any:
-    # numpy and the library are loaded only by those who use the loader.
-    if name == "Loader":
+    # numpy and the library are loaded only by those who use a loader.
+    if name in __all__:
         try:
-            from feedrate.loader import Loader
+            if name == "Episodes":
+                from feedrate.episodes import Episodes as found
+            else:
+                from feedrate.loader import Loader as found
         except ModuleNotFoundError as error:
             if error.name != "numpy":
                 raise
             raise ImportError(
-                "feedrate.Loader needs numpy; run: pip install"
+                f"feedrate.{name} needs numpy; run: pip install"
                 " 'feedrate[loader]', or pip install numpy"
             ) from None
-        return Loader
+        return found
     raise AttributeError(f"module 'feedrate' has no attribute {name!r}")
 
 

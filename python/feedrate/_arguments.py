@@ -1,4 +1,4 @@
-"""The arguments of feedrate.Loader: checked, and as settings of the library."""
+"""The arguments of feedrate: checked, and as settings of the library."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def wrong(name: str, value: object, allowed: str) -> ValueError:
     if len(shown) > MOST_SHOWN:
         shown = f"{shown[:MOST_SHOWN]}..."
     return ValueError(
-        f"feedrate.Loader: {name}={shown} is not possible; use {allowed}"
+        f"feedrate: {name}={shown} is not possible; use {allowed}"
     )
 
 
@@ -131,7 +131,7 @@ def for_gpu(
     """Raises for what is only made on the CPU."""
     if kind in ("array", "store"):
         raise ValueError(
-            "feedrate.Loader: source: an array or an address is not possible"
+            "feedrate: source: an array or an address is not possible"
             ' with device="cuda"; use local files or shards, or device="cpu"'
         )
     if output == "numpy":
@@ -147,7 +147,7 @@ def torch() -> Any:
         import torch
     except ImportError as error:
         raise ImportError(
-            'feedrate.Loader: output="torch" needs torch; install it, or pass'
+            'feedrate: output="torch" needs torch; install it, or pass'
             ' output="numpy"'
         ) from error
     return torch
@@ -217,12 +217,12 @@ def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
         array = np.asarray(source)
         if array.dtype != np.uint8 or array.ndim != 4 or array.size == 0:
             raise ValueError(
-                f"feedrate.Loader: source: an array of {array.dtype} and shape"
+                f"feedrate: source: an array of {array.dtype} and shape"
                 f" {array.shape} is not possible; use uint8 of (N, H, W, C)"
             )
         if array.shape[1] in CHANNELS and array.shape[3] not in CHANNELS:
             raise ValueError(
-                f"feedrate.Loader: source: an array of shape {array.shape}"
+                f"feedrate: source: an array of shape {array.shape}"
                 " seems to be (N, C, H, W); use (N, H, W, C), as of"
                 " array.transpose(0, 2, 3, 1)"
             )
@@ -238,17 +238,17 @@ def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
         ) from None
     if not files:
         raise ValueError(
-            "feedrate.Loader: source: the list is empty; name files or shards"
+            "feedrate: source: the list is empty; name files or shards"
         )
     if any("://" in path for path in files):
         raise ValueError(
-            "feedrate.Loader: source: a list cannot hold addresses; use one"
+            "feedrate: source: a list cannot hold addresses; use one"
             " address with a list in it, as in https://host/{000..099}.tar"
         )
     shards = [path.endswith(".tar") for path in files]
     if any(shards) and not all(shards):
         raise ValueError(
-            "feedrate.Loader: source: the list has shards and images; make a"
+            "feedrate: source: the list has shards and images; make a"
             " loader for each"
         )
     kind = "shards" if any(shards) else "files"

@@ -1,4 +1,4 @@
-"""One pass of a feedrate.Loader, and where a loader is."""
+"""One pass over batches, and where a loader of them is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from feedrate import _library
 
 if TYPE_CHECKING:
-    from feedrate.loader import Loader
+    from feedrate._batches import Batches
 
 # So often Python looks whether Ctrl-C was pressed.
 _WAIT_S = 0.2
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 class Pass:
     """One epoch, or what is left of it."""
 
-    def __init__(self, loader: Loader, epoch: int, start: int) -> None:
+    def __init__(self, loader: Batches, epoch: int, start: int) -> None:
         self._loader = loader
         # What feedrate_next has given; kept if Ctrl-C ends the call just then.
         self._batch = _library.Batch()
@@ -59,6 +59,7 @@ class Pass:
         _library.check(
             loader._library.feedrate_start(loader._handle, epoch, start)
         )
+        loader._told = 0
         self._error = ""
         self._start = start
         self._left = loader._samples(start)
@@ -71,7 +72,7 @@ class Pass:
     def __iter__(self) -> Pass:
         return self
 
-    def __next__(self) -> tuple[Any, ...]:
+    def __next__(self) -> Any:
         loader = self._loader
         # One thread at a time: the place is that after the last batch.
         with loader._lock:
@@ -80,7 +81,7 @@ class Pass:
             loader._check_usable()
             if loader._place.running is not self:
                 raise RuntimeError(
-                    "feedrate.Loader: a later loop has started; a loader runs"
+                    f"{loader._name}: a later loop has started; a loader runs"
                     " one at a time, make a second one for another"
                 )
             if self._error:
@@ -101,7 +102,7 @@ class Pass:
         if code != 0 or not batch.keep:
             # The place stays: a state continues with the batch that is missing.
             why = _library.message() if code != 0 else "batches are missing"
-            self._error = f"feedrate.Loader: {why}"
+            self._error = f"{loader._name}: {why}"
             raise RuntimeError(self._error)
         self._batch = _library.Batch()
         return batch
@@ -115,9 +116,11 @@ class Pass:
         position += size * loader.world_size
         if self._splits:
             full = self.batches * loader.batch_size * loader.world_size
-            most = loader.size - loader.world_size
+            most = loader._total - loader.world_size
             position = min(self._start + full, most)
         self.place = (epoch, position)
         loader._place = loader._place._replace(leads=self._left > 0)
-        if self._left <= 0:
+        # A mixture has no end: it tells after 1, 2, 4, 8, ... batches.
+        is_power = self.batches & (self.batches - 1) == 0
+        if self._left <= 0 or loader._endless and is_power:
             loader._warn_of_faults()

@@ -9,14 +9,14 @@ from __future__ import annotations
 import concurrent.futures
 import ctypes
 import functools
-import math
+import json
 import os
 import pathlib
 import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-ABI = 5
+ABI = 6
 LIBRARY = "libfeedrate_loader.so"
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
@@ -47,6 +47,7 @@ class Array(ctypes.Structure):
 class Facts(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_int64),
+        ("samples", ctypes.c_int64),
         ("batch_bytes", ctypes.c_int64),
         ("channels", ctypes.c_int32),
         ("height", ctypes.c_int32),
@@ -89,6 +90,11 @@ _FUNCTIONS = {
     "feedrate_labels": (ctypes.c_int, [_LOADER, ctypes.c_void_p]),
     "feedrate_classes": (ctypes.c_int, [_LOADER, ctypes.c_char_p, _NUMBERS]),
     "feedrate_left_out": (ctypes.c_int, [_LOADER, _TEXTS]),
+    "feedrate_about": (ctypes.c_int, [_LOADER, _TEXTS]),
+    "feedrate_texts": (
+        ctypes.c_int,
+        [_LOADER, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p), _NUMBERS],
+    ),
     "feedrate_count": (ctypes.c_int, [_LOADER, ctypes.c_int64, _NUMBERS]),
     "feedrate_give": (ctypes.c_int, [_LOADER, ctypes.c_void_p]),
     "feedrate_start": (
@@ -176,7 +182,7 @@ def message() -> str:
 
 def fail(code: int) -> NoReturn:
     """Raises what fits the last error."""
-    raise _ERRORS.get(code, RuntimeError)(f"feedrate.Loader: {message()}")
+    raise _ERRORS.get(code, RuntimeError)(f"feedrate: {message()}")
 
 
 def open_loader(
@@ -256,6 +262,26 @@ def left_out(handle: int) -> str:
     return (text.value or b"").decode("utf-8", "replace")
 
 
+def about(handle: int) -> dict[str, Any]:
+    """What a loader of episodes tells about itself."""
+    text = ctypes.c_char_p()
+    check(load().feedrate_about(handle, ctypes.byref(text)))
+    told: dict[str, Any] = json.loads(text.value or b"{}")
+    return told
+
+
+def texts_from(handle: int, first: int) -> list[str]:
+    """The texts of episodes that have numbers from `first` on."""
+    data, size = ctypes.c_void_p(), ctypes.c_int64()
+    check(
+        load().feedrate_texts(
+            handle, first, ctypes.byref(data), ctypes.byref(size)
+        )
+    )
+    parts = ctypes.string_at(data, size.value).split(b"\0")
+    return [part.decode("utf-8", "replace") for part in parts[:-1]]
+
+
 def faults(handle: int) -> tuple[int, dict[str, str]]:
     """How many items the current epoch could not use; and reasons by name of
     all since the loader was made, those of the epoch first."""
@@ -314,11 +340,11 @@ class Blocks:
             self._blocks[address] = block
             check(load().feedrate_give(handle, address))
 
-    def take(self, batch: Batch, shape: tuple[int, ...], dtype: Any) -> Any:
-        """The batch as a part of its block."""
+    def take(self, batch: Batch) -> Any:
+        """The block of the batch."""
         block = self._blocks.pop(batch.data)
         load().feedrate_release(batch.keep)
-        return block.view(dtype)[: math.prod(shape)].reshape(shape)
+        return block
 
 
 def pinned(torch: Any) -> Callable[[int], tuple[Any, int]]:
@@ -330,7 +356,7 @@ def pinned(torch: Any) -> Callable[[int], tuple[Any, int]]:
             block = torch.empty(size, dtype=torch.uint8, pin_memory=True)
         except RuntimeError as error:
             raise MemoryError(
-                f"feedrate.Loader: pin_memory: torch has no {size} bytes of"
+                f"feedrate: pin_memory: torch has no {size} bytes of"
                 " pinned memory; a smaller batch_size needs less"
             ) from error
         return block, block.data_ptr()
@@ -375,7 +401,7 @@ class DeviceBatch:
         copy: bool | None = None,
     ) -> object:
         if copy or dl_device not in (None, self.__dlpack_device__()):
-            raise BufferError("feedrate.Loader: a batch is passed on in place")
+            raise BufferError("feedrate: a batch is passed on in place")
         # None and -1 are the default stream, which DLPack calls 1.
         if stream is None or stream == -1:
             stream = 1

@@ -19,6 +19,7 @@
 #include "lib/base/text.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/python/engine.h"
+#include "lib/loader/python/episode_settings.h"
 #include "lib/loader/python/settings.h"
 #include "lib/loader/source.h"
 
@@ -121,11 +122,14 @@ struct OpenLoader {
   LoaderOptions options;
   int gpu = -1;  // -1: batches are in host memory.
   EpochShare share;
-  int64_t size = 0;
+  int64_t samples = 0;  // Of an epoch.
   // Those of LabeledSource.
   std::vector<int64_t> labels;
   std::vector<std::string> classes;
   std::string left_out;
+
+  // The engine's source, if it has episodes; otherwise null.
+  const EpisodeSet* episodes = nullptr;
 
   // Guards what follows: Python lets other threads run during every call.
   std::mutex mutex;
@@ -169,6 +173,10 @@ class OpenLoaders {
   std::map<int64_t, std::shared_ptr<OpenLoader>> loaders_;
 };
 
+absl::Status NoEpisodes() {
+  return absl::FailedPreconditionError("it has no episodes");
+}
+
 absl::Status Closed() {
   return absl::FailedPreconditionError("it is closed; make a new one");
 }
@@ -185,8 +193,10 @@ int WithLoader(int64_t number, const Work& work) {
   });
 }
 
+// `source` is a unique_ptr of a Source or a MadeSource.
+template <typename SourcePtr>
 absl::StatusOr<std::unique_ptr<Engine>> MakeHostEngine(
-    std::unique_ptr<Source> source, const LoaderOptions& options,
+    SourcePtr source, const LoaderOptions& options,
     std::unique_ptr<BatchMemory> memory) {
   ASSIGN_OR_RETURN(
       std::unique_ptr<Loader> loader,
@@ -194,32 +204,28 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeHostEngine(
   return std::make_unique<HostEngine>(std::move(loader));
 }
 
-absl::Status Open(Settings settings, const std::vector<std::string>& files,
-                  const feedrate_array* array, int64_t* loader) {
-  auto opened = std::make_shared<OpenLoader>();
-  opened->share.rank = settings.Integer("rank");
-  opened->share.world = settings.Integer("world_size");
-  opened->share.tail =
-      settings.Word<EpochShare::Tail>("tail", {"keep", "pad", "drop"});
+absl::StatusOr<std::unique_ptr<Engine>> MakeImages(
+    Settings* settings, const std::vector<std::string>& files,
+    const feedrate_array* array, std::unique_ptr<BatchMemory> memory,
+    OpenLoader* opened) {
   // -1 is the CPU.
   LoaderGpuSettings gpu;
-  gpu.device = opened->gpu = settings.Count("gpu");
-  gpu.nvjpeg = settings.Text("nvjpeg");
+  gpu.device = opened->gpu = settings->Count("gpu");
+  gpu.nvjpeg = settings->Text("nvjpeg");
   if (gpu.device >= 0 && make_gpu_engine == nullptr) {
     return absl::FailedPreconditionError(
         "device=\"cuda\": this feedrate was built without CUDA; take a wheel "
         "with it, in a checkout run dev/bazel.sh build --config=cuda "
         "//lib/loader/python:feedrate_loader, or pass device=\"cpu\"");
   }
-  const bool is_foreign = settings.Word<int>("memory", {"own", "foreign"}) != 0;
-  ASSIGN_OR_RETURN(opened->options, OptionsOf(&settings, gpu.device >= 0));
+  ASSIGN_OR_RETURN(opened->options, OptionsOf(settings, gpu.device >= 0));
   std::unique_ptr<Source> given;
   if (array != nullptr) {
     given = ArraySource(array->data, array->count, array->height, array->width,
                         array->channels);
   }
   ASSIGN_OR_RETURN(LabeledSource labeled,
-                   OpenSource(&settings, files, std::move(given)));
+                   OpenSource(settings, files, std::move(given)));
   opened->labels = std::move(labeled.labels);
   opened->classes = std::move(labeled.classes);
   opened->left_out = std::move(labeled.left_out);
@@ -228,15 +234,45 @@ absl::Status Open(Settings settings, const std::vector<std::string>& files,
   if (source->remote() != nullptr && gpu.device < 0) {
     opened->options.workers = std::max(1, opened->options.workers);
   }
-  opened->size = source->size();
+  opened->samples = source->size();
+  return gpu.device >= 0
+             ? make_gpu_engine(std::move(source), opened->options, gpu)
+             : MakeHostEngine(std::move(source), opened->options,
+                              std::move(memory));
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> MakeEpisodes(
+    Settings* settings, std::unique_ptr<BatchMemory> memory,
+    OpenLoader* opened) {
+  opened->options = SharedOptionsOf(settings);
+  ASSIGN_OR_RETURN(std::unique_ptr<EpisodeSet> set,
+                   OpenEpisodes(settings, opened->options));
+  opened->episodes = set.get();
+  opened->left_out = set->left_out();
+  opened->samples = set->samples();
+  return MakeHostEngine(std::unique_ptr<MadeSource>(std::move(set)),
+                        opened->options, std::move(memory));
+}
+
+absl::Status Open(Settings settings, const std::vector<std::string>& files,
+                  const feedrate_array* array, int64_t* loader) {
+  auto opened = std::make_shared<OpenLoader>();
+  const bool has_episodes =
+      settings.Word<int>("kind", {"images", "episodes"}) != 0;
+  opened->share.rank = settings.Integer("rank");
+  opened->share.world = settings.Integer("world_size");
+  opened->share.tail =
+      settings.Word<EpochShare::Tail>("tail", {"keep", "pad", "drop"});
   std::unique_ptr<ForeignMemory> memory;
-  if (is_foreign) memory = std::make_unique<ForeignMemory>();
+  if (settings.Word<int>("memory", {"own", "foreign"}) != 0) {
+    memory = std::make_unique<ForeignMemory>();
+  }
   opened->memory = memory.get();
   ASSIGN_OR_RETURN(
       opened->engine,
-      gpu.device >= 0 ? make_gpu_engine(std::move(source), opened->options, gpu)
-                      : MakeHostEngine(std::move(source), opened->options,
-                                       std::move(memory)));
+      has_episodes ? MakeEpisodes(&settings, std::move(memory), opened.get())
+                   : MakeImages(&settings, files, array, std::move(memory),
+                                opened.get()));
   *loader = OpenLoaders::All().Add(std::move(opened));
   return absl::OkStatus();
 }
@@ -254,7 +290,8 @@ void Close(int64_t number) {
 absl::Status Describe(OpenLoader* loader, feedrate_facts* facts) {
   const SampleShape shape = loader->engine->shape();
   *facts = feedrate_facts{};
-  facts->size = loader->size;
+  facts->size = loader->engine->source().size();
+  facts->samples = loader->samples;
   facts->batch_bytes = loader->options.batch_size * shape.bytes();
   facts->channels = shape.channels;
   facts->height = shape.height;
@@ -404,7 +441,7 @@ DlManagedTensor* MakeExport(const Kept& kept, void* stream) {
 }  // namespace
 }  // namespace feedrate
 
-int feedrate_loader_abi() { return 5; }
+int feedrate_loader_abi() { return 6; }
 
 const char* feedrate_error() { return feedrate::last_error.c_str(); }
 
@@ -429,7 +466,7 @@ int feedrate_names(int64_t loader, char* names, int64_t* bytes) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
     const feedrate::Source& source = open->engine->source();
     feedrate::WriteTexts(
-        open->size, [&](int64_t i) { return source.name(i); }, names, bytes);
+        source.size(), [&](int64_t i) { return source.name(i); }, names, bytes);
     return absl::OkStatus();
   });
 }
@@ -452,6 +489,32 @@ int feedrate_left_out(int64_t loader, const char** text) {
   });
 }
 
+int feedrate_about(int64_t loader, const char** json) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    if (open->episodes == nullptr) return feedrate::NoEpisodes();
+    thread_local std::string text;  // NOLINT: the caller reads it.
+    text = feedrate::DescribeEpisodes(*open->episodes, open->options);
+    *json = text.c_str();
+    return absl::OkStatus();
+  });
+}
+
+int feedrate_texts(int64_t loader, int64_t first, const char** texts,
+                   int64_t* bytes) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    if (open->episodes == nullptr) return feedrate::NoEpisodes();
+    thread_local std::string joined;  // NOLINT: the caller reads it.
+    joined.clear();
+    for (const std::string& text : open->episodes->TextsFrom(first)) {
+      // A zero byte would be the end.
+      joined.append(text.c_str()).push_back('\0');
+    }
+    *texts = joined.data();
+    *bytes = static_cast<int64_t>(joined.size());
+    return absl::OkStatus();
+  });
+}
+
 int feedrate_labels(int64_t loader, int64_t* labels) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
     std::copy(open->labels.begin(), open->labels.end(), labels);
@@ -465,7 +528,7 @@ int feedrate_count(int64_t loader, int64_t start, int64_t* count) {
     if (open == nullptr) return feedrate::Closed();
     feedrate::EpochShare share = open->share;
     share.start = start;
-    *count = share.Count(open->size, open->options.batch_size);
+    *count = share.Count(open->samples, open->options.batch_size);
     return absl::OkStatus();
   });
 }

@@ -43,6 +43,9 @@ void feedrate_close(int64_t loader);
 struct feedrate_facts {
   // Number of items.
   int64_t size;
+  // Number of samples in an epoch, over all ranks: as many, or 2^60 if it does
+  // not end.
+  int64_t samples;
   // Bytes of a full batch.
   int64_t batch_bytes;
   // Shape of every sample.
@@ -66,6 +69,14 @@ int feedrate_classes(int64_t loader, char* names, int64_t* bytes);
 // What is not among the items, such as "ignored 2 files: 2 .tif", or empty.
 // Valid until the thread's next call.
 int feedrate_left_out(int64_t loader, const char** text);
+// Of a loader of episodes: its data sets, the fields of its batches, and what
+// needs memory, as JSON. Valid until the thread's next call.
+int feedrate_about(int64_t loader, const char** json);
+// The texts of episodes that have had numbers from `first` on so far, by which
+// fields of batches name them, each ending with a zero byte. Valid until the
+// thread's next call.
+int feedrate_texts(int64_t loader, int64_t first, const char** texts,
+                   int64_t* bytes);
 // Number of samples of this rank in an epoch from position `start` on.
 int feedrate_count(int64_t loader, int64_t start, int64_t* count);
 

@@ -43,7 +43,8 @@ std::vector<uint8_t> Images(int count) {
 }
 
 std::vector<std::string> SettingsOf(const std::string& source) {
-  return {"source=" + source,
+  return {"kind=images",
+          "source=" + source,
           "path=here",
           "batch_size=4",
           "crop=8",

@@ -19,18 +19,28 @@
 
 namespace feedrate {
 
+namespace {
+
+constexpr const char* kLists[] = {"step", "class", "camera", "dataset"};
+
+}  // namespace
+
 Settings::Settings(const char* const* settings, int64_t count) {
+  for (const char* const name : kLists) lists_[name];
   for (int64_t i = 0; i < count; ++i) {
     const std::pair<std::string, std::string> parts =
         absl::StrSplit(settings[i], absl::MaxSplits('=', 1));
-    if (parts.first == "step") {
-      steps_.push_back(parts.second);
-    } else if (parts.first == "class") {
-      classes_.push_back(parts.second);
+    const auto list = lists_.find(parts.first);
+    if (list != lists_.end()) {
+      list->second.push_back(parts.second);
     } else {
       values_[parts.first] = parts.second;
     }
   }
+}
+
+const std::vector<std::string>& Settings::All(const std::string& name) const {
+  return lists_.at(name);
 }
 
 std::string Settings::Text(const std::string& name) {
@@ -274,11 +284,11 @@ absl::Status AddStep(const Transforms& transforms, const std::string& text,
 
 absl::Status AddSteps(Settings* settings, bool on_gpu, LoaderOptions* options) {
   const std::string configs = settings->Text("configs");
-  if (!settings->steps().empty()) {
+  if (!settings->All("step").empty()) {
     ASSIGN_OR_RETURN(const Transforms transforms,
                      Transforms::Load(configs, options->recipe.channels,
                                       on_gpu ? "cuda" : "native"));
-    for (const std::string& step : settings->steps()) {
+    for (const std::string& step : settings->All("step")) {
       RETURN_IF_ERROR(AddStep(transforms, step, options));
     }
   }
@@ -292,7 +302,7 @@ absl::Status AddSteps(Settings* settings, bool on_gpu, LoaderOptions* options) {
 
 }  // namespace
 
-absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
+LoaderOptions SharedOptionsOf(Settings* settings) {
   LoaderOptions options;
   options.batch_size = settings->Count("batch_size");
   options.workers = settings->Count("workers");
@@ -301,6 +311,11 @@ absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
   options.shuffle = settings->Integer("shuffle") != 0;
   options.seed = static_cast<uint64_t>(settings->Integer("seed"));
   options.on_error = settings->Word<OnError>("on_error", {"skip", "fail"});
+  return options;
+}
+
+absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
+  LoaderOptions options = SharedOptionsOf(settings);
   options.read_ahead.method = settings->Word<ReadMethod>(
       "read_ahead", {"inline", "threads", "io_uring", "auto"});
   Recipe& recipe = options.recipe;
@@ -347,7 +362,7 @@ absl::StatusOr<LabeledSource> OpenSource(Settings* settings,
         opened.left_out.empty() ? "" : absl::StrCat("; ", opened.left_out)));
   }
   if (needs_labels) {
-    RETURN_IF_ERROR(LabelItems(path, folders, settings->classes(), &opened));
+    RETURN_IF_ERROR(LabelItems(path, folders, settings->All("class"), &opened));
   }
   return opened;
 }

@@ -1,5 +1,5 @@
-// The settings of feedrate_open (c_api.h), NAME=VALUE each, and what they stand
-// for: options, recipe and source of a loader.
+// The settings of feedrate_open (c_api.h), NAME=VALUE each, and what those of
+// images stand for: options, recipe and source of a loader.
 #pragma once
 
 #include <algorithm>
@@ -34,10 +34,10 @@ class Settings {
     return static_cast<T>(found - words.begin());
   }
 
-  // A step each: PROBABILITY NAME|NAME.
-  const std::vector<std::string>& steps() const { return steps_; }
-  // Names of classes by number.
-  const std::vector<std::string>& classes() const { return classes_; }
+  // All settings of a name that may come several times, or not at all: `step`,
+  // PROBABILITY NAME|NAME each; `class`, names of classes by number; `camera`;
+  // `dataset`, WEIGHT tab PATH each.
+  const std::vector<std::string>& All(const std::string& name) const;
 
   // Those that nobody has read: settings of a store.
   const std::map<std::string, std::string>& rest() const { return values_; }
@@ -48,12 +48,15 @@ class Settings {
   void Fail(const std::string& name, const std::string& text);
 
   std::map<std::string, std::string> values_;
-  std::vector<std::string> steps_;
-  std::vector<std::string> classes_;
+  std::map<std::string, std::vector<std::string>> lists_;
   absl::Status status_;
 };
 
-// Batches and recipe, with transforms of `native`, or of `cuda` on a GPU.
+// What all kinds of loaders have: batches, workers and order.
+LoaderOptions SharedOptionsOf(Settings* settings);
+
+// All of that and the recipe, with transforms of `native`, or of `cuda` on a
+// GPU.
 absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu);
 
 struct LabeledSource {

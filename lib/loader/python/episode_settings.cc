@@ -1,0 +1,134 @@
+#include "lib/loader/python/episode_settings.h"
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/status_macros.h"
+#include "lib/json/json.h"
+#include "lib/loader/mixture/mixture_folder.h"
+
+namespace feedrate {
+namespace {
+
+// `NAME=steps -1,0`, or `seconds`; nothing behind it: none.
+StepOffsets OffsetsOf(Settings* settings, const std::string& name) {
+  StepOffsets offsets;
+  offsets.at.clear();
+  offsets.in_seconds =
+      settings->Word<int>(name + "_unit", {"steps", "seconds"}) != 0;
+  const std::string text = settings->Text(name);
+  for (const absl::string_view part :
+       absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    double at = 0;
+    if (absl::SimpleAtod(part, &at)) offsets.at.push_back(at);
+  }
+  return offsets;
+}
+
+struct Sources {
+  std::vector<MixtureSource> sources;
+  bool has_weights = false;
+};
+
+absl::StatusOr<Sources> SourcesOf(const std::vector<std::string>& lines) {
+  Sources all;
+  for (const std::string& line : lines) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(line, absl::MaxSplits('\t', 1));
+    double weight = 1;
+    const bool has_weight = absl::SimpleAtod(parts.first, &weight);
+    ASSIGN_OR_RETURN(EpisodeData data, ReadEpisodeData(parts.second));
+    if (lines.size() > 1 && data.sources.size() > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(parts.second, ": has ", data.sources.size(),
+                       " data sets; name each of them, or this folder alone"));
+    }
+    all.has_weights |= has_weight || data.has_weights;
+    for (MixtureSource& source : data.sources) {
+      if (has_weight) source.weight = weight;
+      all.sources.push_back(std::move(source));
+    }
+  }
+  std::set<std::string> names;
+  for (size_t i = 0; i < all.sources.size(); ++i) {
+    std::string& name = all.sources[i].name;
+    // Folders of the same name at several places.
+    if (!names.insert(name).second) {
+      name = absl::StrCat(name, "#", i);
+      names.insert(name);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EpisodeSet>> OpenEpisodes(
+    Settings* settings, const LoaderOptions& options) {
+  EpisodeSetOptions set;
+  set.cameras = settings->All("camera");
+  set.frames = OffsetsOf(settings, "frames");
+  set.actions = OffsetsOf(settings, "actions");
+  set.states = OffsetsOf(settings, "states");
+  set.needs_actions = settings->Integer("needs_actions") != 0;
+  set.needs_states = settings->Integer("needs_states") != 0;
+  set.frame.height = settings->Count("crop");
+  set.frame.width = settings->Count("crop_width");
+  set.format = settings->Word<SampleFormat>(
+      "format", {"float32 first", "float32 last", "uint8 first", "uint8 last"});
+  set.mean = settings->Numbers("mean");
+  set.std = settings->Numbers("std");
+  set.balance = settings->Integer("balance") != 0;
+  const int order = settings->Word<int>("order", {"auto", "epochs", "weights"});
+  set.batch_size = options.batch_size;
+  set.shuffle = options.shuffle;
+  set.seed = options.seed;
+  set.fail = options.on_error == OnError::kFail;
+  RETURN_IF_ERROR(settings->status());
+  ASSIGN_OR_RETURN(Sources found, SourcesOf(settings->All("dataset")));
+  set.by_weight = order == 0 ? found.has_weights || set.balance : order == 2;
+  return EpisodeSet::Open(std::move(found.sources), set);
+}
+
+std::string DescribeEpisodes(const EpisodeSet& set,
+                             const LoaderOptions& options) {
+  Json datasets = Json::array();
+  for (const EpisodeSet::Dataset& dataset : set.datasets()) {
+    datasets.push_back({{"name", dataset.source.name},
+                        {"weight", dataset.weight},
+                        {"episodes", dataset.episodes},
+                        {"steps", dataset.steps},
+                        {"steps_per_s", dataset.source.steps_per_s},
+                        {"cameras", dataset.source.cameras},
+                        {"action_width", dataset.action_width},
+                        {"state_width", dataset.state_width}});
+  }
+  Json fields = Json::array();
+  for (const BatchField& field : set.fields()) {
+    fields.push_back({{"key", field.key},
+                      {"type", field.type},
+                      {"shape", field.shape},
+                      {"offset", field.offset}});
+  }
+  const EpisodeSet::Memory memory = set.memory();
+  const int64_t batch = set.sample_bytes() * options.batch_size;
+  const int64_t threads = options.workers > 0 ? options.workers : 1;
+  // As many are being made, two wait to be used again, and one is the caller's.
+  const int64_t batches = batch * (options.buffers + 3);
+  const Json about = {{"datasets", std::move(datasets)},
+                      {"fields", std::move(fields)},
+                      {"endless", set.options().by_weight},
+                      {"memory",
+                       {{"index", memory.index},
+                        {"episodes", memory.episodes},
+                        {"batches", batches},
+                        {"decoders", threads * memory.decoder}}}};
+  return about.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace feedrate

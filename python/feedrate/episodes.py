@@ -1,0 +1,366 @@
+"""feedrate.Episodes: steps of robot episodes as a Python iterable."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from feedrate import _arguments, _library
+from feedrate._batches import IMAGENET_MEAN, IMAGENET_STD, Batches
+
+if TYPE_CHECKING:
+    # None: the step itself. Offsets from it: whole numbers are steps, others
+    # seconds.
+    Offsets = None | Sequence[int] | Sequence[float] | np.ndarray
+
+# Bytes and name.
+_TYPES = {
+    "i8": (8, "int64"),
+    "f4": (4, "float32"),
+    "u1": (1, "uint8"),
+    "b1": (1, "bool"),
+}
+
+
+class _Part(NamedTuple):
+    """An array of a batch."""
+
+    key: str
+    # In the memory of the batch.
+    begin: int
+    # Of one sample.
+    bytes: int
+    type: Any
+    shape: list[int]
+    moves_channels: bool
+
+
+class Episodes(Batches):
+    """Batches of steps of robot episodes, from LeRobot and RLDS data as it is.
+
+        data = feedrate.Episodes("pusht/", batch_size=64, actions=range(16))
+        for batch in data:
+            batch["image"], batch["action"], batch["state"]
+
+    A batch is a dict; N samples are N steps, with what is around them:
+
+    ==================  ====================================================
+    each camera         frames (N, C, H, W), or (N, T, C, H, W) with `frames`
+    ``action``          (N, A), or (N, K, A) with a list of offsets
+    ``state``           (N, S), or (N, K, S)
+    ``*_is_pad``        (N, K): the offset is beyond an end of the episode,
+                        whose first or last step is there instead
+    ``action_mask``     (N, A): which numbers the data set has; the rest is 0
+    ``instruction``     a list of texts
+    ``dataset``         number of the data set in ``data.datasets``
+    ``episode``         number of the episode in its data set, as LeRobot has
+                        it, and for RLDS in the order of the files
+    ``step``            number of the step in its episode
+    ``index``           number of the step among all of all data sets
+    ==================  ====================================================
+
+    A part that no data set has is missing. Order, ranks, states, threads,
+    memory and errors are those of `feedrate.Loader`.
+
+    Args:
+      sources: the folder of a LeRobot data set (v2.0, v2.1, v3.0), of one that
+        tensorflow-datasets wrote (RLDS), or of TFRecord files of episodes; a
+        folder of several, or a mixture.textproto; a list of such folders; or a
+        dict of folders and their weights.
+      batch_size: samples per batch and rank.
+      cameras: names of features, or their last parts, such as ``"wrist"`` for
+        ``observation.images.wrist``; batches use the same names. Without it:
+        the main camera of each data set, called ``image``.
+      frames, actions, state: which offsets from the step a sample has: whole
+        numbers count steps, others seconds, as lerobot's delta_timestamps do.
+        None: the step itself, without an axis for time. ``actions=False`` and
+        ``state=False`` leave them out; ``True`` is None, but data without them
+        is an error.
+      instruction: whether batches have the texts.
+      order: ``epochs``: each step of each episode comes once per pass;
+        ``weights``: data sets are drawn by weight, without end, and each gives
+        all its steps before one comes again. Without it: weights, if there are
+        any.
+      balance_by_size: multiplies the weights by the numbers of steps.
+      crop: height and width of frames, one number or ``(height, width)``:
+        larger ones are cropped to the center, smaller ones padded with zeros.
+      dtype: ``uint8`` as decoded, or ``float32``, normalized with mean and std.
+      channels_last: frames (..., H, W, C); as torch tensors (..., C, H, W).
+      output: ``torch`` or ``numpy``; ``dlpack``: arrays of numpy, which other
+        libraries take by DLPack.
+      on_error: ``skip``: a step of another episode takes the place of one that
+        cannot be used, see ``data.skipped_files``; ``fail``: RuntimeError.
+      workers, num_workers, prefetch, shuffle, seed, rank, world_size, tail,
+      drop_last, mean, std, pin_memory: as `feedrate.Loader` has them.
+
+    Raises:
+      ValueError, TypeError: name the argument, or the data set and what is
+        wrong with it.
+      FileNotFoundError: there is no such data.
+    """
+
+    _name = "feedrate.Episodes"
+    _unit = "step"
+
+    def __init__(
+        self,
+        sources: Any,
+        *,
+        batch_size: int = 64,
+        cameras: Sequence[str] | None = None,
+        frames: Offsets = None,
+        actions: Offsets | bool = None,
+        state: Offsets | bool = None,
+        instruction: bool = True,
+        order: str | None = None,
+        balance_by_size: bool = False,
+        crop: int | tuple[int, int] = 224,
+        workers: int | None = None,
+        num_workers: int | None = None,
+        prefetch: int = 2,
+        shuffle: bool = False,
+        seed: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+        tail: str = "keep",
+        drop_last: bool = False,
+        dtype: Any = "uint8",
+        mean: float | Sequence[float] = IMAGENET_MEAN,
+        std: float | Sequence[float] = IMAGENET_STD,
+        channels_last: bool = False,
+        output: str = "torch",
+        pin_memory: bool = False,
+        on_error: str = "skip",
+    ) -> None:
+        pin_memory = _arguments.flag("pin_memory", pin_memory)
+        _arguments.word("output", output, "torch numpy dlpack")
+        crop = _arguments.crop(crop)
+        # The parts whose offsets are no list have no axis for time.
+        self._single: set[str] = set()
+        self._unwanted: set[str] = set()
+        settings = [
+            "kind=episodes",
+            *[f"dataset={line}" for line in _sources(sources)],
+            *[f"camera={name}" for name in _names(cameras)],
+            *self._offsets("frames", "frames", frames),
+            *self._offsets("actions", "actions", actions),
+            *self._offsets("state", "states", state),
+            f"needs_actions={int(_is_wanted(actions))}",
+            f"needs_states={int(_is_wanted(state))}",
+            "order="
+            + _arguments.word("order", order or "auto", "auto epochs weights"),
+            "balance="
+            f"{int(_arguments.flag('balance_by_size', balance_by_size))}",
+            *self._share(
+                batch_size=batch_size,
+                crop=crop,
+                workers=_arguments.workers(workers, num_workers, False),
+                prefetch=prefetch,
+                shuffle=shuffle,
+                seed=seed,
+                rank=rank,
+                world_size=world_size,
+                tail=tail,
+                drop_last=drop_last,
+                dtype=dtype,
+                mean=mean,
+                std=std,
+                channels_last=channels_last,
+                torch=_arguments.torch() if output == "torch" else None,
+                output=output,
+                pin_memory=pin_memory,
+                on_error=on_error,
+            ),
+        ]
+        if not _arguments.flag("instruction", instruction):
+            self._unwanted.add("instruction")
+        self._open(settings, [], None, waits=True)
+        about = _library.about(self._handle)
+        #: The data sets: name, weight, episodes, steps, cameras and widths.
+        self.datasets: list[dict[str, Any]] = about["datasets"]
+        self._endless = about["endless"]
+        self._parts = list(self._parts_of(about["fields"], cameras))
+        self._plan: dict[str, int] = about["memory"]
+        self._texts: list[str] = []
+        self._warn_of_ranks(0)
+        left_out = _library.left_out(self._handle)
+        if left_out:
+            warnings.warn(
+                f"{self._name}: {left_out}", RuntimeWarning, stacklevel=2
+            )
+
+    def __len__(self) -> int:
+        """Batches of this rank in a whole epoch."""
+        if self._endless:
+            raise TypeError(
+                f"{self._name}: a mixture by weight has no end and so no len();"
+                ' pass order="epochs" for passes over all steps'
+            )
+        return super().__len__()
+
+    def memory_plan(self) -> dict[str, int]:
+        """Upper bounds of the memory in bytes, known before the first batch:
+        of the index of all episodes, of episodes that are open, of batches that
+        wait, are made or are yours (one), of decoders, and of all together.
+        Batches that you keep come on top."""
+        return {**self._plan, "total": sum(self._plan.values())}
+
+    # Parts.
+
+    def _offsets(self, name: str, setting: str, given: Any) -> list[str]:
+        """The settings of a part of a sample."""
+        keys = {"actions": "action", "state": "state"}
+        numbers: list[float] = [0]
+        if given is False and name in keys:
+            numbers = []
+        elif given is None or given is True and name in keys:
+            self._single.add(keys.get(name, name))
+        else:
+            numbers = _numbers(name, given)
+        seconds = any(not isinstance(number, int) for number in numbers)
+        return [
+            f"{setting}={','.join(map(repr, numbers))}",
+            f"{setting}_unit={'seconds' if seconds else 'steps'}",
+        ]
+
+    def _parts_of(self, fields: Any, cameras: Any) -> Iterator[_Part]:
+        """The arrays of a batch, without those that nobody asked for."""
+        frames = cameras or ["image"]
+        for field in fields:
+            key, shape = field["key"], field["shape"]
+            of = key
+            if key not in frames:
+                of = key.removesuffix("_is_pad").removesuffix("_mask")
+            is_single = ("frames" if of in frames else of) in self._single
+            if key in self._unwanted or is_single and key == f"{of}_is_pad":
+                continue
+            if is_single and key == of:
+                shape = shape[1:]
+            size, kind = _TYPES[field["type"]]
+            yield _Part(
+                key,
+                field["offset"] * self.batch_size,
+                math.prod(shape) * size,
+                getattr(self._torch, kind) if self._torch else np.dtype(kind),
+                shape,
+                bool(self._torch and self._channels_last and key in frames),
+            )
+
+    def _identity(self) -> dict[str, Any]:
+        return {
+            **super()._identity(),
+            "datasets": [
+                [one["name"], one["steps"], one["weight"]]
+                for one in self.datasets
+            ],
+            "endless": self._endless,
+        }
+
+    def _deliver(self, batch: _library.Batch) -> dict[str, Any]:
+        size = batch.size
+        torch = self._torch
+        if self._blocks is not None:
+            with self._lock:
+                block = self._blocks.take(batch)
+        else:
+            whole = (self._facts.batch_bytes,)
+            block = np.asarray(_library.ArrayBatch(batch, whole, "uint8"))
+            if torch is not None:
+                block = torch.from_numpy(block)
+        found = {}
+        for part in self._parts:
+            end = part.begin + size * part.bytes
+            values = block[part.begin : end].view(part.type)
+            found[part.key] = values.reshape(size, *part.shape)
+            if part.moves_channels:
+                found[part.key] = found[part.key].movedim(-1, -3)
+        if "instruction" in found:
+            found["instruction"] = self._texts_of(found["instruction"])
+        return found
+
+    def _texts_of(self, numbers: Any) -> list[str]:
+        found: list[int] = numbers.tolist()
+        with self._lock:
+            if max(found) >= len(self._texts):
+                first = len(self._texts)
+                self._texts += _library.texts_from(self._handle, first)
+            return [self._texts[number] for number in found]
+
+
+def _sources(sources: Any) -> list[str]:
+    """WEIGHT tab PATH each; without a weight if none was given."""
+    allowed = (
+        "a folder, the path of a mixture.textproto, a list of folders, or a"
+        " dict of folders and weights"
+    )
+    if isinstance(sources, (str, os.PathLike)):
+        given: list[tuple[Any, Any]] = [(sources, None)]
+    elif isinstance(sources, Mapping):
+        given = list(sources.items())
+    elif isinstance(sources, Sequence):
+        given = [(path, None) for path in sources]
+    else:
+        raise _arguments.wrong_type("sources", sources, allowed)
+    lines = []
+    for path, weight in given:
+        if not isinstance(path, (str, os.PathLike)):
+            raise _arguments.wrong_type("sources", sources, allowed)
+        text = os.fspath(path)
+        if "://" in text:
+            raise _arguments.wrong(
+                "sources", text, "a local folder: stage_dataset brings it there"
+            )
+        if weight is None:
+            lines.append(f"\t{text}")
+            continue
+        try:
+            number = float(weight)
+        except (TypeError, ValueError):
+            number = 0.0
+        if not 0 < number < float("inf"):
+            raise _arguments.wrong(
+                "sources", {text: weight}, "a weight above 0"
+            )
+        lines.append(f"{number!r}\t{text}")
+    if not lines:
+        raise _arguments.wrong("sources", sources, allowed)
+    return lines
+
+
+def _is_wanted(offsets: Any) -> bool:
+    """Whether the caller relies on a part."""
+    return offsets is not None and offsets is not False
+
+
+def _names(cameras: Any) -> list[str]:
+    if cameras is None:
+        return []
+    if isinstance(cameras, str) or not isinstance(cameras, Sequence):
+        raise _arguments.wrong_type("cameras", cameras, "a list of names")
+    if not cameras or not all(isinstance(name, str) for name in cameras):
+        raise _arguments.wrong("cameras", cameras, "a list of names")
+    return list(cameras)
+
+
+def _numbers(name: str, given: Any) -> list[float]:
+    """Whole numbers if all are, otherwise floats: seconds."""
+    try:
+        array = np.asarray(given if hasattr(given, "dtype") else list(given))
+    except TypeError:
+        array = np.empty((0, 0))
+    if (
+        array.ndim != 1
+        or array.size == 0
+        or array.dtype.kind not in "iuf"
+        or not np.isfinite(array).all()
+    ):
+        raise _arguments.wrong(
+            name, given, "a list of offsets, as [-1, 0] or range(16), or None"
+        )
+    values: list[float] = array.tolist()
+    return values
