@@ -9,6 +9,16 @@ cd "$REPO_ROOT"
 
 python="$(dev/python_env.sh configs/requirements/current/pillow.lock)/bin/python"
 "$python" -B python/tests/audit_codes_test.py
+# Each environment that is there has the packages of some layouts.
+"$python" -B -W ignore python/tests/audit_layouts_test.py -v
+for name in loaders streaming tensorflow webdataset; do
+  lock="configs/requirements/current/$name.lock"
+  if env="$(dev/python_env.sh --made "$lock")"; then
+    "$env/bin/python" -B -W ignore python/tests/audit_layouts_test.py -v
+  else
+    echo "left out: layouts of $lock, which is not installed"
+  fi
+done
 
 dev/bazel.sh build //tools/audit
 trials=(--honest=12 --injected=23)

@@ -27,8 +27,8 @@ DEFINE_string(make, "",
 DEFINE_string(
     layout, "folder",
     "NAME: how --make writes it; text is of tokens "
-    "{folder|hf_datasets|jsonl|litdata|lmdb|mds|parquet|tar|text_parquet|"
-    "tfrecord|webdataset}");
+    "{clips|folder|hf_datasets|jsonl|lerobot|litdata|lmdb|mds|parquet|rlds|tar|"
+    "text_parquet|tfrecord|webdataset}");
 DEFINE_string(items, "997",
               "LIST: number of items for training that --make writes; of "
               "several numbers, each is a source of a mixture, in folders 0, 1 "
@@ -106,10 +106,11 @@ ToolInfo Info() {
 }
 
 absl::Status CheckFlags() {
-  RETURN_IF_ERROR(CheckChoice(
-      "--layout", FLAGS_layout,
-      {"folder", "hf_datasets", "jsonl", "litdata", "lmdb", "mds", "parquet",
-       "tar", "text_parquet", "tfrecord", "webdataset"}));
+  RETURN_IF_ERROR(
+      CheckChoice("--layout", FLAGS_layout,
+                  {"clips", "folder", "hf_datasets", "jsonl", "lerobot",
+                   "litdata", "lmdb", "mds", "parquet", "rlds", "tar",
+                   "text_parquet", "tfrecord", "webdataset"}));
   RETURN_IF_ERROR(
       CheckChoice("--signal", FLAGS_signal, {"kill", "term", "both"}));
   RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format,

@@ -14,6 +14,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import struct
 import sys
 import tarfile
@@ -25,6 +26,10 @@ MANIFEST = "feedrate_audit.json"
 TEXT_LENGTH = 240
 # Items of one file of a layout with several.
 PER_SHARD = 100
+# Items of an episode, and frames of a clip.
+PER_EPISODE = 10
+FRAMES = 16
+FRAMES_PER_SECOND = 8
 
 
 class Items:
@@ -46,6 +51,22 @@ class Items:
     def features(self):
         for number, label, image in self:
             yield {"id": number, "label": label, "image": image}
+
+    def episodes(self):
+        """Lists of items as features, with pixels as images."""
+        import numpy as np
+
+        for at in range(0, len(self.numbers), PER_EPISODE):
+            yield [
+                {
+                    "id": number,
+                    "label": number % self.classes,
+                    "image": np.frombuffer(
+                        b"".join(codes.rows_of(number, self.side)), np.uint8
+                    ).reshape(self.side, self.side, 3),
+                }
+                for number in self.numbers[at : at + PER_EPISODE]
+            ]
 
 
 def write_folder(folder, items):
@@ -168,6 +189,129 @@ def write_litdata(folder, items):
     )
 
 
+def write_rlds(folder, items):
+    """Episodes of TensorFlow Datasets; each step is an item."""
+    import numpy as np
+    import tensorflow_datasets as tfds
+
+    tfds.disable_progress_bar()
+    features = tfds.features
+    step = {
+        "observation": {
+            "image": features.Image(
+                shape=(items.side, items.side, 3), encoding_format="png"
+            )
+        },
+        "action": features.Tensor(shape=(1,), dtype=np.float32),
+        "is_last": features.Scalar(dtype=np.bool_),
+        "id": features.Scalar(dtype=np.int64),
+        "label": features.Scalar(dtype=np.int64),
+    }
+
+    def episodes():
+        for number, rows in enumerate(items.episodes()):
+            steps = [
+                {
+                    "observation": {"image": row["image"]},
+                    "action": [row["id"]],
+                    "is_last": row is rows[-1],
+                    "id": row["id"],
+                    "label": row["label"],
+                }
+                for row in rows
+            ]
+            yield number, {"steps": steps}
+
+    # One process may register a name once.
+    registered = f"audit_items_{items.numbers.start}"
+
+    class Builder(tfds.core.GeneratorBasedBuilder):
+        name = registered
+        VERSION = tfds.core.Version("1.0.0")
+
+        def _info(self):
+            return tfds.core.DatasetInfo(
+                builder=self,
+                features=features.FeaturesDict(
+                    {"steps": features.Dataset(step)}
+                ),
+            )
+
+        def _split_generators(self, dl_manager):
+            return {"train": episodes()}
+
+        def _generate_examples(self):
+            raise NotImplementedError
+
+    builder = Builder(data_dir=str(folder.with_name("tfds")))
+    builder.download_and_prepare(
+        download_config=tfds.download.DownloadConfig(try_download_gcs=False)
+    )
+    os.rename(builder.data_dir, folder)
+    shutil.rmtree(folder.with_name("tfds"))
+
+
+def write_lerobot(folder, items):
+    """Episodes of LeRobot; each frame is an item."""
+    from lerobot.datasets import lerobot_dataset
+
+    image = {
+        "dtype": "image",
+        "shape": (items.side, items.side, 3),
+        "names": ["height", "width", "channels"],
+    }
+    number = {"dtype": "int64", "shape": (1,), "names": None}
+    data = lerobot_dataset.LeRobotDataset.create(
+        "feedrate/audit",
+        fps=FRAMES_PER_SECOND,
+        features={
+            "observation.image": image,
+            "action": {"dtype": "float32", "shape": (1,), "names": None},
+            "id": number,
+            "label": number,
+        },
+        root=folder,
+        use_videos=False,
+    )
+    import numpy as np
+
+    for rows in items.episodes():
+        for row in rows:
+            frame = {
+                "observation.image": row["image"],
+                "action": np.array([row["id"]], np.float32),
+                "id": np.array([row["id"]]),
+                "label": np.array([row["label"]]),
+                "task": "look",
+            }
+            data.add_frame(frame)
+        data.save_episode()
+    data.finalize()
+
+
+def write_clips(folder, items):
+    """A video per item, whose frames all show it, by FFmpeg's libraries."""
+    import av
+
+    # Color planes have half the width and height.
+    if items.side < 128:
+        sys.exit("audit: --layout=clips: --side must be at least 128")
+    for rows in items.episodes():
+        for row in rows:
+            place = folder / f"class_{row['label']:03d}"
+            place.mkdir(parents=True, exist_ok=True)
+            path = str(place / f"{row['id']:06d}.mp4")
+            with av.open(path, "w") as file:
+                stream = file.add_stream("libx264", rate=FRAMES_PER_SECOND)
+                stream.width = stream.height = items.side
+                stream.pix_fmt = "yuv420p"
+                stream.options = {"crf": "12", "preset": "veryfast"}
+                frame = av.VideoFrame.from_ndarray(row["image"], "rgb24")
+                for _ in range(FRAMES):
+                    file.mux(stream.encode(frame))
+                file.mux(stream.encode())
+
+
 def text_rows(items):
     for number in items.numbers:
         tokens = codes.tokens_of(number, TEXT_LENGTH)
@@ -210,13 +354,16 @@ def write_tar(folder, items):
 
 
 WRITERS = {
+    "clips": write_clips,
     "folder": write_folder,
     "hf_datasets": write_hf_datasets,
     "jsonl": write_jsonl,
+    "lerobot": write_lerobot,
     "litdata": write_litdata,
     "lmdb": write_lmdb,
     "mds": write_mds,
     "parquet": write_parquet,
+    "rlds": write_rlds,
     "tar": write_tar,
     "text_parquet": write_text_parquet,
     "tfrecord": write_tfrecord,
@@ -255,10 +402,11 @@ def main(arguments):
                 WRITERS[layout](
                     folder / "val", Items(train, validation, classes, side)
                 )
-        except ModuleNotFoundError as error:
+        except ImportError as error:
+            package = error.name or f"that is missing: {error}"
             sys.exit(
-                f"audit: --layout={layout} needs the Python package"
-                f" {error.name} in {sys.executable}; install it there, or name"
+                f"audit: --layout={layout} needs the Python package {package}"
+                f" in {sys.executable}; install it there, or name"
                 " another Python with --python"
             )
         manifest = {
