@@ -121,6 +121,7 @@ LINES = [
             "lib/adapters/python/loaders/litdata.py",
             "lib/adapters/python/loaders/own_loader.py",
             "lib/adapters/python/loaders/torchdata.py",
+            "tools/audit/pairs_training.py",
         ],
         "JSON, or safetensors",
     ),

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Audits trainings on released loaders that are known to be wrong, and on the
+versions or loops that mended them.
+
+    pairs.py AUDIT [--only=NAME,...] [--envs=FOLDER] [--markdown=FILE]
+
+Environments are made by `uv`, which must be on the PATH; they take about 3 GB
+in all, most of it torch, and stay in FOLDER for the next call.
+The exit code is 1 if a fault is not accused in the right words, or if what
+mended it is accused.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+COMMON = ["torch==2.15.0", "numpy==2.1.3"]
+NEVER = r"never seen after the \w+ restart"
+TWICE = "seen twice"
+
+# Name, thread, faulty, mended (None: the same version with another loop),
+# words, flags.
+PAIRS = [
+    (
+        "accelerate_skips",
+        "huggingface/accelerate#2016",
+        ["accelerate==1.10.1"],
+        ["accelerate==1.15.0"],
+        NEVER,
+        ["--seed=2"],
+    ),
+    (
+        "accelerate_next_epoch",
+        "huggingface/accelerate#4233",
+        ["accelerate==1.15.0"],
+        None,
+        "has the order of epoch",
+        ["--seed=2"],
+    ),
+    (
+        "accelerate_default",
+        "huggingface/accelerate#4233",
+        ["accelerate==1.15.0"],
+        None,
+        NEVER,
+        [],
+    ),
+    (
+        "datasets_twice",
+        "huggingface/datasets#8308",
+        ["datasets==5.0.0"],
+        ["datasets==5.2.0"],
+        TWICE,
+        ["--kills=2"],
+    ),
+    (
+        "datasets_filter",
+        "huggingface/datasets#8359",
+        ["datasets==5.0.0"],
+        ["datasets==5.2.0"],
+        NEVER,
+        [],
+    ),
+    (
+        "datasets_buffer",
+        "huggingface/datasets#7901",
+        ["datasets==5.2.0"],
+        None,
+        NEVER,
+        [],
+    ),
+    (
+        "datasets_workers",
+        "huggingface/datasets#7447",
+        ["datasets==3.3.2", "torchdata==0.11.0"],
+        ["datasets==3.4.1", "torchdata==0.11.0"],
+        "never seen",
+        [],
+    ),
+    (
+        "torchdata_epoch_end",
+        "meta-pytorch/data#1437",
+        ["torchdata==0.10.1"],
+        ["torchdata==0.11.0"],
+        "ended after",
+        [],
+    ),
+]
+
+
+def python_of(pins, envs):
+    """The Python of an environment with these packages."""
+    place = envs / "-".join(re.sub(r"[^\w.]+", "_", pin) for pin in pins)
+    python = place / "bin/python"
+    if not (place / "made").exists():
+        shutil.rmtree(place, ignore_errors=True)
+        subprocess.run(
+            ["uv", "venv", "-q", f"--python={sys.executable}", place],
+            check=True,
+        )
+        subprocess.run(
+            [
+                "uv",
+                "pip",
+                "install",
+                "-q",
+                f"--python={python}",
+                *COMMON,
+                *pins,
+            ],
+            check=True,
+        )
+        (place / "made").touch()
+    return python
+
+
+def audit(options, python, name, flags, words):
+    """(exit code, what it said)."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        ids = root / "ids"
+        ids.mkdir()
+        manifest = {
+            "schema": 1,
+            "record": "audit_items",
+            "layout": "folder",
+            "items": 96,
+        }
+        (ids / "feedrate_audit.json").write_text(json.dumps(manifest))
+        out = root / "out"
+        done = subprocess.run(
+            [
+                os.path.abspath(options.audit),
+                f"--dataset={ids}",
+                f"--prepare=rm -rf {shlex.quote(str(out))}; mkdir {out}",
+                "--timeout=600",
+                *flags,
+                "--",
+                python,
+                HERE / "pairs_training.py",
+                name,
+                out,
+                *words,
+            ],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+    record = json.loads(done.stdout or "{}")
+    said = [*record.get("faults", []), record.get("reason", "")]
+    if done.returncode in (1, 2):
+        said = done.stderr.strip().splitlines()[-4:]
+    return done.returncode, "; ".join(filter(None, said))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("audit")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--envs", type=pathlib.Path, default="pair_envs")
+    parser.add_argument("--markdown")
+    options = parser.parse_args()
+    envs = options.envs.absolute()
+    rows = ["| thread | faulty | what `audit` says | mended | what it says |"]
+    rows.append("|---|---|---|---|---|")
+    wrong = 0
+    for name, thread, faulty, mended, words, flags in PAIRS:
+        if options.only and name not in options.only.split(","):
+            continue
+        python = python_of(faulty, envs)
+        code, said = audit(options, python, name, flags, [])
+        if mended is not None:
+            python = python_of(mended, envs)
+        loop = ["mended"] if mended is None else []
+        other_code, other = audit(options, python, name, flags, loop)
+        good = code == 3 and re.search(words, said) and other_code == 0
+        wrong += not good
+        other = other or {0: "pass"}.get(other_code, f"exit code {other_code}")
+        cells = [
+            thread,
+            " ".join(faulty),
+            said,
+            " ".join(mended or ["the same, another loop"]),
+            other,
+        ]
+        rows.append("| " + " | ".join(cells) + " |")
+        print("ok   " if good else "WRONG", name, code, other_code)
+        print("     ", said, "\n     ", other, flush=True)
+    if options.markdown:
+        pathlib.Path(options.markdown).write_text("\n".join(rows) + "\n")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
