@@ -44,7 +44,7 @@ trap 'rm -rf "$work"' EXIT
 case "${1:-}" in
   kernels) tests/kernels_check ;;
   sanitize)
-    for tool in memcheck racecheck; do
+    for tool in memcheck racecheck initcheck synccheck; do
       compute-sanitizer --tool "$tool" --error-exitcode 9 tests/kernels_check 2 2 |
         grep -v ' error .* bar ' | tail -4
     done

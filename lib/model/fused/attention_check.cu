@@ -1,5 +1,6 @@
 // Holds attention against double precision on the host, and times it.
 #include <functional>
+#include <string>
 
 #include "lib/model/fused/check_support.cuh"
 #include "lib/model/fused/hopper_attention.h"
@@ -55,18 +56,69 @@ void CheckHeads(const QkNormRope& a, const std::vector<double>& rotated_q,
   Hold("  K, normed and rotated", k.Read(), rotated_k, kRounded);
 }
 
-// Hopper's kernel against the other one's log sums, and `mixed`.
-void CheckHopper(const AttentionSizes& z, const QkNormRope& a,
-                 const std::vector<double>& mixed,
+// What one of the kernels of the backward pass needs, and gives: gradients of
+// Q, K and V, and of the weights of both norms.
+struct BackwardPass {
+  const AttentionSizes& z;
+  const QkNormRope& a;
+  const Bf16* dmixed;
+  const std::vector<double>&want, &want_q_w, &want_k_w;
+};
+// Writes dqkv, dq_weight and dk_weight; the last one has room for partial sums.
+using Backward = std::function<void(Bf16*, float*, float*, float*)>;
+
+void CheckBackward(const char* name, const BackwardPass& pass,
+                   const Backward& run) {
+  CheckBuffer<Bf16> d_dqkv(pass.want.size());
+  CheckBuffer<float> d_partial(pass.z.batch * pass.z.heads * 128), d_q_w(64),
+      d_k_w(64);
+  const auto backward = [&] {
+    run(d_dqkv, d_q_w, d_k_w, d_partial);
+    cudaDeviceSynchronize();
+    Check("attention, backward");
+    return d_dqkv.Read();
+  };
+  const std::vector<double> got = backward();
+  const auto hold = [&](const char* what, const std::vector<double>& mine,
+                        const std::vector<double>& theirs) {
+    Hold((std::string("  gradient of ") + what + name).c_str(), mine, theirs,
+         2e-2);
+  };
+  const int64_t width = pass.z.heads * 64;
+  const char* const parts[] = {"Q", "K", "V"};
+  for (int part = 0; part < 3; ++part) {
+    std::vector<double> mine, theirs;
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (static_cast<int64_t>(i / width) % 3 == part) {
+        mine.push_back(got[i]);
+        theirs.push_back(pass.want[i]);
+      }
+    }
+    hold(parts[part], mine, theirs);
+  }
+  const std::vector<double> got_q_w = d_q_w.Read(), got_k_w = d_k_w.Read();
+  hold("Q's norm", got_q_w, pass.want_q_w);
+  hold("K's norm", got_k_w, pass.want_k_w);
+  if (backward() != got || d_q_w.Read() != got_q_w || d_k_w.Read() != got_k_w) {
+    std::printf("  two runs differ  <-- WRONG\n");
+    ++failures;
+  }
+}
+
+// Hopper's kernels; the forward one against the other one's log sums, and
+// `mixed`.
+void CheckHopper(const BackwardPass& pass, const std::vector<double>& mixed,
                  const std::vector<double>& log_sum) {
   if (!HasHopperAttention()) {
     std::printf("  on Hopper: not on this GPU\n");
     return;
   }
-  CheckBuffer<Bf16> d_mixed(mixed.size());
+  const AttentionSizes& z = pass.z;
+  const size_t count = pass.a.rows * z.heads * 64;
+  CheckBuffer<Bf16> d_mixed(mixed.size()), q(count), k(count);
   CheckBuffer<float> d_log(log_sum.size());
   const auto run = [&] {
-    RunHopperAttention(a, z.queries, d_mixed, d_log, nullptr);
+    RunHopperAttention(pass.a, z.queries, d_mixed, d_log, q, k, nullptr);
     cudaDeviceSynchronize();
     Check("attention");
     return d_mixed.Read();
@@ -89,6 +141,12 @@ void CheckHopper(const AttentionSizes& z, const QkNormRope& a,
     std::printf("  two runs differ  <-- WRONG\n");
     ++failures;
   }
+  CheckBackward(", Hopper", pass,
+                [&](Bf16* dqkv, float* dq_w, float* dk_w, float* partial) {
+                  RunHopperAttentionBackward(
+                      pass.a, z.queries, {d_mixed, d_log, q, k}, pass.dmixed,
+                      dqkv, dq_w, dk_w, partial, false, nullptr);
+                });
 }
 
 }  // namespace
@@ -182,48 +240,26 @@ void CheckAttention(const AttentionSizes& z) {
       }
     }
   }
-  CheckBuffer<Bf16> d_qkv(qkv), d_dmixed(dmixed), d_mixed(mixed.size()),
-      d_dqkv(dqkv.size());
+  CheckBuffer<Bf16> d_qkv(qkv), d_dmixed(dmixed), d_mixed(mixed.size());
   CheckBuffer<float> d_q_w(q_weight), d_k_w(k_weight), d_cos(cos), d_sin(sin),
-      d_log(z.batch * z.heads * kShortTokens),
-      d_partial(z.batch * z.heads * 128), d_dq_w(64), d_dk_w(64),
+      d_log(z.batch * z.heads * kShortTokens), d_dq_w(64), d_dk_w(64),
       d_wide(PartialFloats(128));
   const QkNormRope a = {d_qkv, d_q_w, d_k_w,    d_cos,
                         d_sin, rows,  z.tokens, z.heads};
   RunShortAttention(a, z.queries, d_mixed, d_log, nullptr);
-  const auto backward = [&] {
-    RunShortAttentionBackward(a, z.queries, d_mixed, d_log, d_dmixed, d_dqkv,
-                              d_dq_w, d_dk_w, d_partial, false, nullptr);
-    cudaDeviceSynchronize();
-    Check("attention");
-    return d_dqkv.Read();
-  };
-  const std::vector<double> got = backward();
+  cudaDeviceSynchronize();
+  Check("attention");
   std::printf("attention of %lld tokens, %lld of them queries\n",
               static_cast<long long>(z.tokens),
               static_cast<long long>(z.queries));
   Hold("  result", d_mixed.Read(), mixed, 1e-2);
-  CheckHopper(z, a, mixed, d_log.Read());
-  const char* const names[] = {"  gradient of Q", "  gradient of K",
-                               "  gradient of V"};
-  for (int part = 0; part < 3; ++part) {
-    std::vector<double> mine, theirs;
-    for (size_t i = 0; i < got.size(); ++i) {
-      if (static_cast<int64_t>(i / width) % 3 == part) {
-        mine.push_back(got[i]);
-        theirs.push_back(dqkv[i]);
-      }
-    }
-    Hold(names[part], mine, theirs, 2e-2);
-  }
-  const std::vector<double> got_q_w = d_dq_w.Read(), got_k_w = d_dk_w.Read();
-  Hold("  gradient of Q's norm", got_q_w, dq_w, 2e-2);
-  Hold("  gradient of K's norm", got_k_w, dk_w, 2e-2);
-  if (backward() != got || d_dq_w.Read() != got_q_w ||
-      d_dk_w.Read() != got_k_w) {
-    std::printf("  two runs differ  <-- WRONG\n");
-    ++failures;
-  }
+  const BackwardPass pass = {z, a, d_dmixed, dqkv, dq_w, dk_w};
+  CheckBackward(
+      "", pass, [&](Bf16* dqkv, float* dq_w, float* dk_w, float* partial) {
+        RunShortAttentionBackward(a, z.queries, d_mixed, d_log, d_dmixed, dqkv,
+                                  dq_w, dk_w, partial, false, nullptr);
+      });
+  CheckHopper(pass, mixed, d_log.Read());
   CheckHeads(a, rotated_q, rotated_k);
   if (z.queries == z.tokens) {
     // The gradients of Q, K and V that attention would pass on, and the way
@@ -242,7 +278,7 @@ void TimeAttention(const AttentionSizes& z) {
   const int64_t rows = z.batch * z.tokens, width = z.heads * 64;
   const size_t count = rows * width;
   CheckBuffer<Bf16> qkv(Random<Bf16>(3 * count)), mixed(count),
-      dmixed(Random<Bf16>(count)), dqkv(3 * count);
+      dmixed(Random<Bf16>(count)), dqkv(3 * count), q(count), k(count);
   CheckBuffer<float> weight(Random<float>(64, 0.1f, 1)),
       table(Random<float>(z.tokens * 64)),
       log_sum(z.batch * z.heads * kShortTokens),
@@ -266,9 +302,9 @@ void TimeAttention(const AttentionSizes& z) {
        4, flops);
   if (HasHopperAttention()) {
     line("attention, Hopper", Microseconds([&] {
-           RunHopperAttention(a, z.queries, mixed, log_sum, nullptr);
+           RunHopperAttention(a, z.queries, mixed, log_sum, q, k, nullptr);
          }),
-         4, flops);
+         6, flops);
   }
   line("attention, backward", Microseconds([&] {
          RunShortAttentionBackward(a, z.queries, mixed, log_sum, dmixed, dqkv,
@@ -276,6 +312,14 @@ void TimeAttention(const AttentionSizes& z) {
                                    nullptr);
        }),
        8, 2.5 * flops);
+  if (HasHopperAttention()) {
+    line("attention, backward, Hopper", Microseconds([&] {
+           RunHopperAttentionBackward(a, z.queries, {mixed, log_sum, q, k},
+                                      dmixed, dqkv, dweight, dweight + 64,
+                                      partial, false, nullptr);
+         }),
+         10, 2.5 * flops);
+  }
 }
 
 }  // namespace fused

@@ -137,9 +137,14 @@ void FusedEngine::ForwardAttention(Block* block) {
   const cudaStream_t s = Stream();
   const fused::QkNormRope rope = RopeOf(*block);
   if (!is_text_) {
-    (fused::HasHopperAttention() ? fused::RunHopperAttention
-                                 : fused::RunShortAttention)(
-        rope, block->queries, Half(block->mixed), Floats(block->log_sum), s);
+    if (hopper_attention_) {
+      fused::RunHopperAttention(rope, block->queries, Half(block->mixed),
+                                Floats(block->log_sum), Half(block->q),
+                                Half(block->k), s);
+    } else {
+      fused::RunShortAttention(rope, block->queries, Half(block->mixed),
+                               Floats(block->log_sum), s);
+    }
     return;
   }
   fused::RunQkNormRope(rope, Half(block->q), Half(block->k), s);
@@ -171,6 +176,15 @@ void FusedEngine::ReleaseAttention(Block* block) const {
 void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
   const cudaStream_t s = Stream();
   const fused::QkNormRope rope = RopeOf(*block);
+  if (hopper_attention_) {
+    fused::RunHopperAttentionBackward(
+        rope, block->queries,
+        {Half(block->mixed), Floats(block->log_sum), Half(block->q),
+         Half(block->k)},
+        Half(attention_gradient_), Half(qkv_gradient_), block->q_norm.gradient,
+        block->k_norm.gradient, Floats(partial_), accumulate, s);
+    return;
+  }
   if (!is_text_) {
     fused::RunShortAttentionBackward(
         rope, block->queries, Half(block->mixed), Floats(block->log_sum),

@@ -117,6 +117,8 @@ class FusedEngine : public StepEngine, public Optimizer {
   const int64_t head_rows_;
   // GELU and its gradient are inside the products of the MLP.
   const bool gelu_inside_;
+  // Attention of images in kernels for a Hopper.
+  const bool hopper_attention_;
   std::map<std::string, Weight> weights_;
   std::vector<std::string> names_;
   at::Tensor values_, gradients_, first_, second_, rounded_;

@@ -61,9 +61,11 @@ struct FusedEngine::Block {
   at::Tensor x, middle;
   at::Tensor normed, middle_normed;
   at::Tensor rstd, middle_rstd;
-  at::Tensor qkv, q, k;
+  at::Tensor qkv;
+  // Normed and rotated: for text, and for images on a Hopper.
+  at::Tensor q, k;
   at::Tensor mixed, log_sum;
-  // Only the attention of text uses these, and q and k.
+  // Only the attention of text uses these.
   at::Tensor random_seed, random_offset;
   // `hidden` is what GELU got or, with gelu_inside_, its slopes.
   at::Tensor attention_out, hidden, activated, mlp_out;

@@ -39,7 +39,8 @@ FusedEngine::FusedEngine(const ModelSpec& spec,
       head_rows_(is_text_ ? rows_ : batch),
       // The backward pass of text needs GELU's output again.
       gelu_inside_(!is_text_ &&
-                   fused::HasHopperProducts(spec.width, spec.mlp_width())) {
+                   fused::HasHopperProducts(spec.width, spec.mlp_width())),
+      hopper_attention_(!is_text_ && fused::HasHopperAttention()) {
   const std::string refusal = FusedEngineRefusal(spec);
   if (!refusal.empty()) {
     throw std::runtime_error("the fused engine cannot train " + spec.name +
@@ -156,10 +157,11 @@ void FusedEngine::AllocateActivations() {
     if (!block.normed.defined()) {
       block.normed = Bf16Buffer({rows_, width});
       block.qkv = Bf16Buffer({batch_, tokens, 3, heads, kHeadWidth});
-      if (is_text_) {
+      if (is_text_ || hopper_attention_) {
         block.q = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
         block.k = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
-      } else {
+      }
+      if (!is_text_) {
         block.log_sum = FloatBuffer({batch_, heads, fused::kShortTokens});
       }
     }
@@ -366,17 +368,15 @@ std::string FusedEngine::DescribeProducts() const {
 }
 
 std::string FusedEngine::Method() const {
-  std::string text =
-      std::string("attention by ") +
-      (!is_text_ ? fused::HasHopperAttention()
-                       ? "kernels of feedrate, the forward one with wgmma"
-                       : "kernels of feedrate"
-       : at::globalContext().deterministicAlgorithms()
-           ? "torch's flash attention"
-           : "cuDNN") +
-      (gelu_inside_ ? "; GELU in products of feedrate" : "") + "; " +
-      optimizer_.name + " in one launch; cuBLASLt " +
-      std::to_string(cublasLtGetVersion()) + ", algorithms";
+  std::string text = std::string("attention by ") +
+                     (hopper_attention_ ? "kernels of feedrate with wgmma"
+                      : !is_text_       ? "kernels of feedrate"
+                      : at::globalContext().deterministicAlgorithms()
+                          ? "torch's flash attention"
+                          : "cuDNN") +
+                     (gelu_inside_ ? "; GELU in products of feedrate" : "") +
+                     "; " + optimizer_.name + " in one launch; cuBLASLt " +
+                     std::to_string(cublasLtGetVersion()) + ", algorithms";
   const char* separator = " ";
   for (const auto& named : Products()) {
     text += separator + named.first + " " + named.second->AlgorithmName();

@@ -4,16 +4,13 @@
 // whose scores and probabilities never leave registers.
 #include <algorithm>
 
-#include "lib/model/fused/attention.cuh"
-#include "lib/model/fused/hopper.cuh"
+#include "lib/model/fused/hopper_attention.cuh"
 #include "lib/model/fused/hopper_attention.h"
 
 namespace feedrate {
 namespace fused {
 namespace {
 
-constexpr int kGroupWarps = 4;
-constexpr int kGroupThreads = kGroupWarps * kWarp;
 // Warp groups that multiply, and that norm, with their registers per thread.
 constexpr int kGroups = 2;
 constexpr int kGroupRegisters = 168;
@@ -21,17 +18,11 @@ constexpr int kNormers = 2;
 constexpr int kNormerRegisters = 88;
 constexpr int kNormerWarps = kNormers * kGroupWarps;
 constexpr int kBlockThreads = (kGroups + kNormers) * kGroupThreads;
-constexpr int kQueryTile = kGroupWarps * kTile;
-// Rows that a warp norms at a time, and their bytes; and how many of these it
-// norms together, so that they hide each other's latency.
-constexpr int kOctet = 8;
-constexpr int kOctetBytes = kOctet * hopper::kTileRowBytes;
-constexpr int kOctets = kRows / kOctet;
+// Octets that a warp norms together, so that they hide each other's latency.
 constexpr int kTogether = 2;
 // Exponents of base 2 up to this size need no shift.
 constexpr float kSafeExponent = 100;
 
-constexpr int kMatrixBytes = kRows * hopper::kTileRowBytes;
 // A head. The last tile of queries ends in K, whose rows serve as well as any
 // for queries that are not there.
 struct HeadMemory {
@@ -39,8 +30,6 @@ struct HeadMemory {
   char k[kMatrixBytes];
   char v[kMatrixBytes];
 };
-constexpr int kHeadsInMemory = 2;
-
 struct HopperMemory {
   HeadMemory head[kHeadsInMemory];
   // What each warp that multiplies saves.
@@ -60,78 +49,13 @@ struct HopperMaps {
   CUtensorMap in;
   // queries x heads x 64 of each sample, in tiles of 16 queries.
   CUtensorMap out;
-};
-
-// Where the lanes of a warp stand.
-struct HopperLanes {
-  // The same for all lanes, which the compiler must know.
-  int group = __shfl_sync(~0u, threadIdx.x / kGroupThreads, 0);
-  int warp = __shfl_sync(~0u, threadIdx.x / kWarp % kGroupWarps, 0);
-  int lane = threadIdx.x % kWarp;
-  int g = lane >> 2;
-  int t = lane & 3;
-};
-
-// The values of a row that a lane of the four of that row has: columns 8 t to
-// 8 t + 7 of either half. A pair that is rotated is in one lane.
-struct LaneRow {
-  uint32_t pair[2][4];
+  // tokens x heads x 64 of each sample, in tiles of one head of all tokens.
+  CUtensorMap rotated[2];
 };
 
 // The place of a chunk of angles: eight lanes of two rows read all banks.
 __device__ __forceinline__ int AngleChunk(int row, int chunk) {
   return chunk ^ (row >> 2 & 1);
-}
-
-__device__ __forceinline__ float2 Unpack(uint32_t raw) {
-  return make_float2(__uint_as_float(raw << 16),
-                     __uint_as_float(raw & 0xffff0000));
-}
-__device__ __forceinline__ float4 Unpack(uint32_t low, uint32_t high) {
-  const float2 a = Unpack(low), b = Unpack(high);
-  return make_float4(a.x, a.y, b.x, b.y);
-}
-
-// One over the root mean square of a row.
-__device__ __forceinline__ float Rstd(const LaneRow& raw) {
-  float squares[2] = {};
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float2 pair = Unpack(raw.pair[h][i]);
-      squares[h] = fmaf(pair.x, pair.x, squares[h]);
-      squares[h] = fmaf(pair.y, pair.y, squares[h]);
-    }
-  }
-  float sum = squares[0] + squares[1];
-  sum += __shfl_xor_sync(~0u, sum, 1);
-  sum += __shfl_xor_sync(~0u, sum, 2);
-  return rsqrtf(fmaf(sum, 1.f / kHead, kEpsilon));
-}
-
-// Norms and rotates row `row` of Q or K.
-__device__ __forceinline__ LaneRow NormRotate(const HopperMemory* m,
-                                              const LaneRow& raw,
-                                              const float* weights, int row,
-                                              int t) {
-  const float rstd = Rstd(raw);
-  LaneRow out;
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const float4 cos = m->angles[row][AngleChunk(row, i)][t] * rstd;
-    const float4 sin = m->angles[row][AngleChunk(row, 2 + i)][t] * rstd;
-    const float4 x1 = Unpack(raw.pair[0][2 * i], raw.pair[0][2 * i + 1]) *
-                      Load(weights + 8 * t + 4 * i);
-    const float4 x2 = Unpack(raw.pair[1][2 * i], raw.pair[1][2 * i + 1]) *
-                      Load(weights + kHalf + 8 * t + 4 * i);
-    const float4 y1 = x1 * cos - x2 * sin, y2 = x2 * cos + x1 * sin;
-    out.pair[0][2 * i] = Pack(y1.x, y1.y);
-    out.pair[0][2 * i + 1] = Pack(y1.z, y1.w);
-    out.pair[1][2 * i] = Pack(y2.x, y2.y);
-    out.pair[1][2 * i + 1] = Pack(y2.z, y2.w);
-  }
-  return out;
 }
 
 // Turns scores into probabilities times sum0 and sum1, of rows g and g + 8.
@@ -277,36 +201,24 @@ template <int kCount>
 __device__ __forceinline__ void NormOctets(const HopperMemory* m, char* matrix,
                                            const float* weights, int octet,
                                            const HopperLanes& lanes) {
-  // Eight lanes of two rows use all banks if the rows are four apart.
-  const int row = (lanes.g & 1) * 4 + (lanes.g >> 1);
-  const int at = row * hopper::kTileRowBytes + ((lanes.t ^ row) << 4);
+  const OctetPlace at(lanes);
   LaneRow rows[kCount];
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    char* const place = matrix + (octet + i * kGroupWarps) * kOctetBytes;
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const uint4 raw = Value<uint4>(place + (at ^ (h << 6)));
-      rows[i].pair[h][0] = raw.x;
-      rows[i].pair[h][1] = raw.y;
-      rows[i].pair[h][2] = raw.z;
-      rows[i].pair[h][3] = raw.w;
-    }
+    rows[i] = at.Load(matrix + (octet + i * kGroupWarps) * kOctetBytes);
   }
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    rows[i] = NormRotate(m, rows[i], weights,
-                         (octet + i * kGroupWarps) * kOctet + row, lanes.t);
+    const int row = (octet + i * kGroupWarps) * kOctet + at.row;
+    rows[i] =
+        NormRotate(rows[i], Rstd(rows[i]), weights, lanes.t, [&](int chunk) {
+          return m->angles[row][AngleChunk(row, chunk)][lanes.t];
+        });
   }
+  __syncwarp();
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    char* const place = matrix + (octet + i * kGroupWarps) * kOctetBytes;
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      Value<uint4>(place + (at ^ (h << 6))) =
-          make_uint4(rows[i].pair[h][0], rows[i].pair[h][1], rows[i].pair[h][2],
-                     rows[i].pair[h][3]);
-    }
+    at.Save(rows[i], matrix + (octet + i * kGroupWarps) * kOctetBytes, lanes.t);
   }
 }
 
@@ -360,14 +272,25 @@ __device__ __forceinline__ void NormHeads(const HopperMaps& maps, int heads,
     hopper::FenceForEngines();
     __syncwarp();
     if (lanes.lane == 0) hopper::Arrive(&m->full[place]);
+    if (brings) {
+      // All have normed.
+      hopper::Wait(&m->full[place], use / kHeadsInMemory & 1);
+      for (int i = 0; i < 2; ++i) {
+        hopper::SaveTile(maps.rotated[i], m->head[place].q + i * kMatrixBytes,
+                         block % heads * kHead, 0, block / heads);
+      }
+    }
     // The head before this one makes room for the next one.
     if (brings && use > 0) {
+      hopper::WaitUntilSaved<2>();
       hopper::Wait(&m->empty[(use + 1) % kHeadsInMemory],
                    ((use + 1) / kHeadsInMemory & 1) ^ 1);
       Bring(maps, heads, blocks, block + step, use + 1, m);
     }
     __syncwarp();
   }
+  // Shared memory must stay until it was read.
+  if (brings) hopper::WaitUntilSaved<0>();
 }
 
 // Multiplies every other tile of queries.
@@ -385,7 +308,7 @@ __device__ __forceinline__ void Attend(const HopperMaps& maps, int heads,
     const int at = place * sizeof(HeadMemory);
     hopper::Wait(&m->full[place], use / kHeadsInMemory & 1);
 #pragma unroll 1
-    for (int tile = group; tile * kQueryTile < queries; tile += kGroups) {
+    for (int tile = group; tile * kGroupRows < queries; tile += kGroups) {
       Softmax softmax;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -399,7 +322,7 @@ __device__ __forceinline__ void Attend(const HopperMaps& maps, int heads,
         }
         hopper::EndProducts();
       }
-      const int row0 = tile * kQueryTile + lanes.warp * kTile;
+      const int row0 = tile * kGroupRows + lanes.warp * kTile;
       // What of the probabilities needs the first half only.
       constexpr int kFirst = kTiles / 2;
       if (safe) {
@@ -500,13 +423,18 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
 bool HasHopperAttention() { return hopper::IsDevice(); }
 
 void RunHopperAttention(const QkNormRope& a, int64_t queries, Bf16* mixed,
-                        float* log_sum, cudaStream_t s) {
+                        float* log_sum, Bf16* q, Bf16* k, cudaStream_t s) {
   const int64_t samples = a.rows / a.tokens, heads = samples * a.heads;
   HopperMaps maps;
   maps.in = hopper::MapOf(a.qkv, {3 * a.heads * kHead, a.tokens, samples},
                           {kHead, kRows, 1});
   maps.out = hopper::MapOf(mixed, {a.heads * kHead, queries, samples},
                            {kHead, kTile, 1});
+  Bf16* const rotated[] = {q, k};
+  for (int i = 0; i < 2; ++i) {
+    maps.rotated[i] = hopper::MapOf(
+        rotated[i], {a.heads * kHead, a.tokens, samples}, {kHead, kRows, 1});
+  }
   const auto kernel = a.tokens == kVitTokens ? HopperAttentionKernel<kVitTokens>
                                              : HopperAttentionKernel<0>;
   AllowShared(kernel, kHopperBytes);

@@ -316,24 +316,12 @@ struct GradientEpilogue {
             part * kBoxColumns + thread] = sum;
   }
 
-  // Adds the sums of two lanes; each keeps one half of them.
-  template <int kKeep, int kOther>
-  __device__ static void Halve(float (&sums)[8]) {
-    const bool upper = threadIdx.x & kOther;
-#pragma unroll
-    for (int i = 0; i < kKeep; ++i) {
-      const float give = upper ? sums[i] : sums[i + kKeep];
-      const float mine = upper ? sums[i + kKeep] : sums[i];
-      sums[i] = mine + __shfl_xor_sync(~0u, give, kOther);
-    }
-  }
-
   // Adds the sums of the eight lanes that have the same columns.
   __device__ static void KeepSums(float (&sums)[8], const BoxLanes& lanes,
                                   float* to) {
-    Halve<4, 16>(sums);
-    Halve<2, 8>(sums);
-    Halve<1, 4>(sums);
+    HalveSums<4, 16>(sums);
+    HalveSums<2, 8>(sums);
+    HalveSums<1, 4>(sums);
     // Bits 16, 8 and 4 of the lane picked sums 4, 2 and 1 of the 8.
     const int lane = threadIdx.x % kWarp;
     const int j = (lane >> 4 & 1) * 2 + (lane >> 3 & 1);

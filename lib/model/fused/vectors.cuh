@@ -35,6 +35,18 @@ __device__ __forceinline__ float WarpSum(float v) {
   return v;
 }
 
+// Adds the sums of two lanes; each keeps one half of them.
+template <int kKeep, int kOther, int kCount>
+__device__ __forceinline__ void HalveSums(float (&sums)[kCount]) {
+  const bool upper = threadIdx.x & kOther;
+#pragma unroll
+  for (int i = 0; i < kKeep; ++i) {
+    const float give = upper ? sums[i] : sums[i + kKeep];
+    const float mine = upper ? sums[i + kKeep] : sums[i];
+    sums[i] = mine + __shfl_xor_sync(~0u, give, kOther);
+  }
+}
+
 // Every thread of a block of kThreads gets the sum, or the largest value, of
 // all. `shared` has kWarps floats.
 __device__ __forceinline__ float BlockReduce(float v, bool max, float* shared) {
