@@ -122,7 +122,7 @@ audited right 0 '"verdict":"pass"'
 # The table breaks long cells.
 expect "$work/log" audited:right 'new each' '2: disjoint'
 expect "$work/log" repeatable
-audited repeats 3 '2 items missing in 2 epochs'
+audited repeats 3 'items never seen'
 expect "$work/log" audited:repeats 'no mechanism'
 
 # OpenCV comes with AlbumentationsX.

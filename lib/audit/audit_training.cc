@@ -131,7 +131,8 @@ absl::StatusOr<AuditedTraining> AuditOne(const TrainingPlan& plan,
     one.runs.push_back(*std::move(killed));
   }
   JudgeTraining(items, one.runs[0],
-                one.runs.size() > 1 ? &one.runs[1] : nullptr, weights, &audit);
+                one.runs.size() > 1 ? &one.runs[1] : nullptr,
+                {weights, false, nullptr}, &audit);
   return one;
 }
 

@@ -1,9 +1,11 @@
 #include "lib/audit/epoch_coverage.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 
 namespace feedrate {
 
@@ -65,7 +67,11 @@ bool DropsRemainder(const SeenEpoch& epoch, const EpochCoverage& found) {
 // Whether the repeated items only fill the last batches of ranks.
 bool PadsRanks(const SeenEpoch& epoch, const EpochCoverage& found) {
   if (found.ranks < 2 || found.extra == 0 || found.lost() > 0) return false;
-  if (found.extra >= StepItems(found)) return false;
+  // A sampler gives each rank as many items, or a loader as many full batches.
+  if (found.extra >= (found.equal_sizes ? StepItems(found)
+                                        : static_cast<int64_t>(found.ranks))) {
+    return false;
+  }
   std::set<int64_t> last;
   for (const Piece& piece : epoch.pieces) {
     for (const Batches& rank : piece.ranks) {
@@ -97,6 +103,63 @@ std::vector<int64_t> OrderOf(const SeenEpoch& epoch, size_t rank) {
     ids.insert(ids.end(), more.begin(), more.end());
   }
   return ids;
+}
+
+namespace {
+
+int64_t SharedByRanks(const SeenEpoch& epoch, const EpochCoverage& found) {
+  std::map<int64_t, std::set<size_t>> owners;
+  for (const Piece& piece : epoch.pieces) {
+    for (size_t r = 0; r < piece.ranks.size(); ++r) {
+      for (const int64_t id : IdsOf(piece.ranks[r])) owners[id].insert(r);
+    }
+  }
+  return absl::c_count_if(found.repeated,
+                          [&](int64_t id) { return owners[id].size() > 1; });
+}
+
+}  // namespace
+
+std::string RepeatedWords(const SeenEpoch& epoch, const EpochCoverage& found) {
+  const int64_t count = static_cast<int64_t>(found.repeated.size());
+  std::string text = absl::StrCat(
+      count, " seen ",
+      found.extra > count ? absl::StrCat(found.extra + count, " times in all")
+                          : "twice");
+  if (epoch.pieces.size() < 2) {
+    const int64_t shared = SharedByRanks(epoch, found);
+    if (shared > 0)
+      absl::StrAppend(&text, ", ", shared, " of them by two ranks");
+    return text;
+  }
+  // The samples before the last restart of this epoch, the last ones first.
+  std::vector<int64_t> before;
+  for (size_t p = 0; p + 1 < epoch.pieces.size(); ++p) {
+    size_t steps = 0;
+    for (const Batches& rank : epoch.pieces[p].ranks) {
+      steps = std::max(steps, rank.size());
+    }
+    for (size_t step = 0; step < steps; ++step) {
+      for (const Batches& rank : epoch.pieces[p].ranks) {
+        if (step >= rank.size()) continue;
+        before.insert(before.end(), rank[step]->ids.begin(),
+                      rank[step]->ids.end());
+      }
+    }
+  }
+  const std::set<int64_t> repeated(found.repeated.begin(),
+                                   found.repeated.end());
+  size_t tail = 0;
+  std::set<int64_t> met;
+  while (tail < before.size() && met.size() < repeated.size()) {
+    const int64_t id = before[before.size() - ++tail];
+    if (repeated.count(id) > 0) met.insert(id);
+  }
+  if (met.size() == repeated.size()) {
+    absl::StrAppend(&text, ", all from the ", tail,
+                    " samples before the restart");
+  }
+  return text;
 }
 
 }  // namespace feedrate

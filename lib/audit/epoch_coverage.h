@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "lib/audit/history.h"
@@ -57,6 +58,9 @@ bool DropsRemainder(const SeenEpoch& epoch, const EpochCoverage& found);
 
 // Whether the repeated items only fill the last batches of ranks.
 bool PadsRanks(const SeenEpoch& epoch, const EpochCoverage& found);
+
+// "31 seen twice, all from the 31 samples before the restart".
+std::string RepeatedWords(const SeenEpoch& epoch, const EpochCoverage& found);
 
 std::vector<int64_t> IdsOf(const Batches& batches);
 

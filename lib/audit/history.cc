@@ -111,8 +111,9 @@ Life LifeOf(const std::vector<std::vector<AuditLine>>& processes) {
         life.problems.push_back(line.text());
       }
     }
-    // A restart at the end of a training gets no batch.
-    if (!has_batches && life.ranks.empty() && !lines.empty()) rank = 0;
+    // A restart at the end of a training gets no batch, and says no rank.
+    if (!has_batches && !lines.empty())
+      rank = static_cast<int>(life.ranks.size());
     if (rank < 0 || rank > 65535) continue;
     if (life.ranks.size() <= static_cast<size_t>(rank)) {
       life.ranks.resize(rank + 1);
@@ -204,7 +205,7 @@ class Builder {
         is_all ? std::numeric_limits<size_t>::max() : steps;
     const auto groups = Groups(first, steps);
     const auto all_groups = Groups(first, first.training.size());
-    if (open_ && BeginsEmpty(first)) CloseEpoch(index);
+    if (open_ && BeginsEmpty(first)) CloseEpoch(index, life.ranks.size());
     for (size_t g = 0; g < groups.size(); ++g) {
       if (g > 0 || !open_) history_.epochs.emplace_back();
       SeenEpoch& epoch = history_.epochs.back();
@@ -237,11 +238,11 @@ class Builder {
     });
   }
 
-  void CloseEpoch(size_t life) {
+  void CloseEpoch(size_t life, size_t ranks) {
     SeenEpoch& epoch = history_.epochs.back();
     Piece nothing;
     nothing.life = life;
-    nothing.ranks.resize(epoch.pieces.back().ranks.size());
+    nothing.ranks.resize(ranks);
     epoch.pieces.push_back(std::move(nothing));
     epoch.whole = true;
     open_ = false;

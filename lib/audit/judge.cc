@@ -24,6 +24,8 @@ namespace {
 constexpr double kEnoughReadable = 0.5;
 // A mixture that keeps its weights is called wrong once in 100,000 times.
 constexpr double kMostDeviations = 4.5;
+// More names would hide the counts.
+constexpr size_t kNamedItems = 5;
 
 std::string Ordinal(size_t number) {
   const char* const names[] = {"no", "first", "second", "third"};
@@ -39,11 +41,12 @@ const char* Were(int64_t count) { return count == 1 ? "was" : "were"; }
 class Judge {
  public:
   Judge(const AuditItems& items, const TrainingRun& whole,
-        const std::vector<double>& weights, Audit* audit)
+        const JudgeRules& rules, Audit* audit)
       : items_(items),
         all_items_(items.items() + items.validation_items()),
         epoch_samples_(EpochSamples(whole, items.items())),
-        weights_(weights),
+        rules_(rules),
+        weights_(rules.weights),
         audit_(*audit) {}
 
   // `is_killed`: the run is compared with what the whole one left out.
@@ -105,8 +108,12 @@ class Judge {
       return;
     }
     AddCoverage(epoch, found);
-    const bool drops = DropsRemainder(epoch, found);
-    const bool pads = PadsRanks(epoch, found);
+    // A loader that has kept what fills no batch drops at most what ranks
+    // cannot share.
+    const bool drops =
+        DropsRemainder(epoch, found) &&
+        (!keeps_rest_ || found.lost() < static_cast<int64_t>(found.ranks));
+    const bool pads = !rules_.is_strict && PadsRanks(epoch, found);
     // A resume hides nothing in what an epoch without kills leaves out, unless
     // other ranks share the rest.
     const bool as_usual =
@@ -136,6 +143,9 @@ class Judge {
       usual_steps_ = StepsOf(epoch);
     }
     if (!is_killed) usual_ranks_ = found.ranks;
+    if (!is_killed && epoch.whole && found.lost() == 0 && !found.equal_sizes) {
+      keeps_rest_ = true;
+    }
     const bool is_whole =
         epoch.whole || (epoch.pieces.size() > 1 && usual_steps_ > 0 &&
                         StepsOf(epoch) >= usual_steps_);
@@ -151,10 +161,25 @@ class Judge {
     std::vector<std::string> words;
     if (is_lost) {
       words.push_back(absl::StrCat(Of(lost, items_.items()), " never seen",
-                                   AfterRestart(epoch)));
+                                   AfterRestart(epoch), Names(found.missing)));
     }
-    if (is_repeated) words.push_back(RepeatedWords(epoch, found));
+    if (is_repeated) {
+      words.push_back(
+          absl::StrCat(RepeatedWords(epoch, found), Names(found.repeated)));
+    }
     Fault(absl::StrCat(name, absl::StrJoin(words, "; ")));
+  }
+
+  // " (a, b, …)".
+  std::string Names(const std::vector<int64_t>& items) const {
+    if (rules_.name == nullptr) return "";
+    std::vector<std::string> names;
+    for (const int64_t item : items) {
+      if (names.size() == kNamedItems) break;
+      names.push_back(rules_.name(item));
+    }
+    return absl::StrCat(" (", absl::StrJoin(names, ", "),
+                        items.size() > names.size() ? ", …" : "", ")");
   }
 
   static size_t StepsOf(const SeenEpoch& epoch) {
@@ -170,62 +195,6 @@ class Judge {
                : "";
   }
 
-  // "31 seen twice, all from the 31 samples before the kill".
-  static std::string RepeatedWords(const SeenEpoch& epoch,
-                                   const EpochCoverage& found) {
-    const int64_t count = static_cast<int64_t>(found.repeated.size());
-    std::string text = absl::StrCat(
-        count, " seen ",
-        found.extra > count ? absl::StrCat(found.extra + count, " times in all")
-                            : "twice");
-    if (epoch.pieces.size() < 2) {
-      const int64_t shared = SharedByRanks(epoch, found);
-      if (shared > 0)
-        absl::StrAppend(&text, ", ", shared, " of them by two ranks");
-      return text;
-    }
-    // The samples before the last restart of this epoch, the last ones first.
-    std::vector<int64_t> before;
-    for (size_t p = 0; p + 1 < epoch.pieces.size(); ++p) {
-      size_t steps = 0;
-      for (const Batches& rank : epoch.pieces[p].ranks) {
-        steps = std::max(steps, rank.size());
-      }
-      for (size_t step = 0; step < steps; ++step) {
-        for (const Batches& rank : epoch.pieces[p].ranks) {
-          if (step >= rank.size()) continue;
-          before.insert(before.end(), rank[step]->ids.begin(),
-                        rank[step]->ids.end());
-        }
-      }
-    }
-    const std::set<int64_t> repeated(found.repeated.begin(),
-                                     found.repeated.end());
-    size_t tail = 0;
-    std::set<int64_t> met;
-    while (tail < before.size() && met.size() < repeated.size()) {
-      const int64_t id = before[before.size() - ++tail];
-      if (repeated.count(id) > 0) met.insert(id);
-    }
-    if (met.size() == repeated.size()) {
-      absl::StrAppend(&text, ", all from the ", tail,
-                      " samples before the restart");
-    }
-    return text;
-  }
-
-  static int64_t SharedByRanks(const SeenEpoch& epoch,
-                               const EpochCoverage& found) {
-    std::map<int64_t, std::set<size_t>> owners;
-    for (const Piece& piece : epoch.pieces) {
-      for (size_t r = 0; r < piece.ranks.size(); ++r) {
-        for (const int64_t id : IdsOf(piece.ranks[r])) owners[id].insert(r);
-      }
-    }
-    return absl::c_count_if(found.repeated,
-                            [&](int64_t id) { return owners[id].size() > 1; });
-  }
-
   void AddCoverage(const SeenEpoch& epoch, const EpochCoverage& found) {
     AuditCoverage& coverage = *audit_.mutable_coverage();
     coverage.set_epochs(coverage.epochs() + 1);
@@ -233,6 +202,16 @@ class Judge {
     if (epoch.whole) coverage.set_missing(coverage.missing() + found.lost());
     coverage.set_duplicates(coverage.duplicates() + found.extra);
     coverage.set_unreadable(coverage.unreadable() + found.unreadable);
+    if (rules_.name == nullptr) return;
+    const auto add = [this](const std::vector<int64_t>& items, auto* names) {
+      for (const int64_t item : items) {
+        if (names->size() < static_cast<int>(kNamedItems)) {
+          *names->Add() = rules_.name(item);
+        }
+      }
+    };
+    add(found.missing, coverage.mutable_first_missing());
+    add(found.repeated, coverage.mutable_first_duplicates());
   }
 
   void JudgeRanks(const SeenEpoch& epoch, size_t e) {
@@ -473,11 +452,13 @@ class Judge {
   const AuditItems& items_;
   const int64_t all_items_;
   const int64_t epoch_samples_;
+  const JudgeRules& rules_;
   const std::vector<double>& weights_;
   Audit& audit_;
   int64_t usual_lost_ = 0;
   int64_t usual_extra_ = 0;
   size_t usual_steps_ = 0;
+  bool keeps_rest_ = false;
   size_t usual_ranks_ = 1;
   size_t usual_epochs_ = 0;
   std::vector<int64_t> first_order_;
@@ -514,8 +495,8 @@ void FillTraining(const TrainingRun& run, bool is_first,
 }  // namespace
 
 void JudgeTraining(const AuditItems& items, const TrainingRun& whole,
-                   const TrainingRun* killed,
-                   const std::vector<double>& weights, Audit* audit) {
+                   const TrainingRun* killed, const JudgeRules& rules,
+                   Audit* audit) {
   AuditTraining& training = *audit->mutable_training();
   FillTraining(whole, true, &training);
   if (killed != nullptr) FillTraining(*killed, false, &training);
@@ -532,8 +513,9 @@ void JudgeTraining(const AuditItems& items, const TrainingRun& whole,
   }
   const double readable =
       static_cast<double>(training.samples() - training.unreadable());
-  if (readable < kEnoughReadable * static_cast<double>(training.samples()) ||
-      training.samples() == 0) {
+  if (!rules.is_strict &&
+      (readable < kEnoughReadable * static_cast<double>(training.samples()) ||
+       training.samples() == 0)) {
     audit->set_reason(
         training.samples() == 0
             ? "no batch of the training was seen; add "
@@ -544,7 +526,7 @@ void JudgeTraining(const AuditItems& items, const TrainingRun& whole,
                            "their side, and leave out changes of hue"));
     return;
   }
-  Judge judge(items, whole, weights, audit);
+  Judge judge(items, whole, rules, audit);
   judge.JudgeRun(whole, false);
   if (killed != nullptr) judge.JudgeRun(*killed, true);
   if (training.unreadable() > 0) {

@@ -316,7 +316,7 @@ TEST(JudgeTest, WeightsOfAMixture) {
   runs.Pass(ids);
   const auto faults = [&](const std::vector<double>& weights) {
     Audit audit;
-    JudgeTraining(items, runs.run, nullptr, weights, &audit);
+    JudgeTraining(items, runs.run, nullptr, {weights, false, nullptr}, &audit);
     return std::vector<std::string>(audit.faults().begin(),
                                     audit.faults().end());
   };
@@ -356,6 +356,31 @@ TEST(JudgeTest, DroppedRemaindersAreNoFaultUnlessARestartDropsMore) {
   EXPECT_THAT(FaultsOf(few), IsEmpty());
   few.run.lives[0].ranks[0].passes[0].drop_last = false;
   EXPECT_THAT(FaultsOf(few), ElementsAre("epoch 1: 9 of 100 items never seen"));
+}
+
+TEST(JudgeTest, ALoaderThatKeepsItsRestDropsNone) {
+  const auto with = [](bool keeps_rest) {
+    Runs whole, killed;
+    whole.Pass(Shuffled(1));
+    if (keeps_rest) {
+      SeenBatch& last = whole.rank().training.back();
+      SeenBatch rest = last;
+      rest.weights = ++whole.weights;
+      rest.ids.resize(5);
+      last.ids.erase(last.ids.begin(), last.ids.begin() + 5);
+      whole.rank().training.push_back(rest);
+    }
+    // The rest would fill no batch of two ranks.
+    killed.Pass(Shuffled(1), 0, 9, false);
+    killed.Restart(9);
+    killed.Pass({});
+    killed.rank().passes[0].empty = true;
+    killed.run.lives[1].ranks.resize(2);
+    return FaultsOf(whole, &killed);
+  };
+  EXPECT_THAT(with(false), IsEmpty());
+  EXPECT_THAT(with(true), ElementsAre("epoch 1: 10 of 100 items never seen "
+                                      "after the first restart"));
 }
 
 TEST(JudgeTest, WhatLooksLikeDropLastIsSaid) {
@@ -399,14 +424,14 @@ TEST(JudgeTest, Orders) {
                           "shuffled"));
 }
 
-// Both ranks of an epoch.
-Runs Ranks(const std::vector<int64_t>& first,
-           const std::vector<int64_t>& second) {
+// The ranks of an epoch.
+Runs Ranks(const std::vector<std::vector<int64_t>>& ranks) {
   Runs runs;
-  runs.Pass(first);
-  runs.rank_index = 1;
-  runs.weights = 0;
-  runs.Pass(second);
+  for (const std::vector<int64_t>& ids : ranks) {
+    runs.weights = 0;
+    runs.Pass(ids);
+    ++runs.rank_index;
+  }
   return runs;
 }
 
@@ -414,21 +439,28 @@ TEST(JudgeTest, Ranks) {
   const std::vector<int64_t> all = Shuffled(1);
   const std::vector<int64_t> half(all.begin(), all.begin() + 50);
   const std::vector<int64_t> rest(all.begin() + 50, all.end());
-  EXPECT_THAT(FaultsOf(Ranks(half, rest)), IsEmpty());
-  std::vector<int64_t> padded = rest;
+  EXPECT_THAT(FaultsOf(Ranks({half, rest})), IsEmpty());
+  // A third of the items each, and two of them again so that all have 34.
+  const auto part = [&](int64_t first) {
+    std::vector<int64_t> ids;
+    for (int64_t i = first; i < 102; i += 3) ids.push_back(all[i % 100]);
+    return ids;
+  };
+  EXPECT_THAT(FaultsOf(Ranks({part(0), part(1), part(2)})), IsEmpty());
+  // Two ranks need none.
+  std::vector<int64_t> padded = rest, longer = half;
   padded.push_back(all[0]);
-  std::vector<int64_t> longer = half;
   longer.push_back(all[1]);
-  // Repeated so that both have as many batches.
-  EXPECT_THAT(FaultsOf(Ranks(longer, padded)), IsEmpty());
-  EXPECT_THAT(FaultsOf(Ranks(half, padded)),
+  EXPECT_THAT(FaultsOf(Ranks({longer, padded})),
+              ElementsAre(HasSubstr("2 seen twice")));
+  EXPECT_THAT(FaultsOf(Ranks({half, padded})),
               ::testing::Contains("epoch 1: the ranks got 5, 6 batches; a step "
                                   "that waits for all of them hangs"));
-  EXPECT_THAT(FaultsOf(Ranks(all, all)),
+  EXPECT_THAT(FaultsOf(Ranks({all, all})),
               ::testing::Contains("epoch 1: rank 1 saw the same items as rank "
                                   "0, in the same order"));
   // Each rank shuffles the whole set for itself.
-  EXPECT_THAT(FaultsOf(Ranks(all, Shuffled(2))),
+  EXPECT_THAT(FaultsOf(Ranks({all, Shuffled(2)})),
               ::testing::Contains(HasSubstr("100 of them by two ranks")));
 }
 

@@ -145,7 +145,9 @@ class Training:
             order = [*order[:place], *order[place + len(lost) :]]
         # For trials.py: whether a fault had anything to spoil.
         if self.rank == 0:
-            is_spoiled = (place, order) != right and right[0] < len(right[1])
+            least = step if self.drop_last else 1
+            is_spoiled = (place, order) != right
+            is_spoiled = is_spoiled and right[0] + least <= len(right[1])
             (self.folder / "spoiled").write_text(str(int(is_spoiled)))
         return place, order
 

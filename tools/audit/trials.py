@@ -90,7 +90,7 @@ class Trial:
             "seed": chance.randrange(1 << 30),
             "drop_last": int(chance.random() < 0.3),
         }
-        if fault.startswith("validation"):
+        if fault == "leak" or fault.startswith("validation"):
             settings["validation"] = 20
         if fault == "loses":
             settings["drop_last"] = 0
@@ -110,7 +110,7 @@ class Trial:
             f"--seed={chance.randrange(1000)}",
             f"--world_sizes={world}",
             f"--signal={signal}",
-            "--timeout=60",
+            "--timeout=600",
         ]
         if chance.random() < 0.3 and loader != "stream":
             self.flags.append(f"--restart_world_size={chance.randrange(1, 4)}")

@@ -21,6 +21,7 @@
 #include "lib/loader/mixture/mixture_list.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
+#include "lib/runner/core/audit.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
 #include "lib/runner/data/store_data.h"
@@ -42,6 +43,9 @@ DEFINE_string(batches, "",
 DEFINE_bool(audit, false,
             "measure nothing; instead check whether the weights are kept, on "
             "each rank and after an interruption; docs/audit.md explains it");
+DEFINE_int32(resumes, 1,
+             "N: with --audit, how often a stream is interrupted and continued "
+             "by its own state, one after the other");
 DEFINE_string(import_mixture, "",
               "FILE[:NAME]: measure nothing; instead print mixture.textproto "
               "with the weights of a list of (\"NAME\", WEIGHT) in Python or "
@@ -134,6 +138,8 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   mixture.on_error =
       FLAGS_audit && IsDefault("on_error") ? "fail" : FLAGS_on_error;
   mixture.teardown_limit_s = FLAGS_teardown_limit;
+  RETURN_IF_ERROR(CheckResumes(FLAGS_resumes, FLAGS_audit));
+  mixture.resumes = FLAGS_resumes;
   options.modes = {MakeMixtureMode(mixture)};
   options.audit = FLAGS_audit;
   return options;

@@ -97,10 +97,10 @@ class MixtureTest(harness.TestCase):
         self.assertEqual(run.code, 0, run.stderr)
         (audit,) = [r for r in run.records if r["record"] == "audit"]
         self.assertEqual(audit["verdict"], "pass", audit["faults"])
-        self.assertTrue(audit["resume"]["same_batches"])
+        self.assertTrue(audit["resumes"][0]["same_batches"])
 
     def test_an_audit_tests_the_weights(self):
-        run = Run("--audit")
+        run = Run("--audit", "--resumes=3")
         self.assertEqual(run.code, 0, run.stderr)
         (audit,) = [r for r in run.records if r["record"] == "audit"]
         self.assertEqual(audit["verdict"], "pass", audit["faults"])
@@ -110,8 +110,10 @@ class MixtureTest(harness.TestCase):
         for weights in audit["weights"]:
             self.assertEqual(weights["draws"], 14 * 16 // 4)
             self.assertGreater(weights["p_value"], 0.001)
-        self.assertTrue(audit["resume"]["same_batches"])
-        self.assertEqual(audit["resume"]["after_batches"], 7)
+        after = [resume["after_batches"] for resume in audit["resumes"]]
+        self.assertEqual(after, [3, 7, 10])
+        for resume in audit["resumes"]:
+            self.assertTrue(resume["same_batches"])
         # The interrupted stream is that of rank 0.
         first, resumed = audit["weights"][0], audit["weights"][-1]
         self.assertEqual(first["chi_square"], resumed["chi_square"])

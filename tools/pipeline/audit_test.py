@@ -56,20 +56,22 @@ class AuditTest(harness.TestCase):
         self.assertTrue(audit["order"]["same_for_other_workers"])
         self.assertEqual([r["ranks"] for r in audit["ranks"]], [2, 4])
         self.assertEqual(audit["ranks"][1]["batches"], [4, 4, 4, 4])
-        self.assertTrue(audit["resume"]["same_batches"])
+        (resume,) = audit["resumes"]
+        self.assertTrue(resume["same_batches"])
+        self.assertEqual(resume["after_batches"], 6)
         self.assertNotIn("growth", audit)
         self.assertIn("1 audit (1 pass, 0 fail, 0 not done)", stderr)
 
     def test_each_fault_is_found(self):
         for fault, words in (
-            ("drop", "2 items missing in 2 epochs"),
-            ("repeat", "too many in 2 epochs"),
+            ("drop", "epoch 2: 1 of 103 items never seen (synthetic_"),
+            ("repeat", "epoch 1: 1 seen twice (synthetic_"),
             ("no_id", "2 items without id"),
-            ("same_order", "two epochs have the same order"),
+            ("same_order", "epoch 2 has the order of epoch 1"),
             ("new_order", "the same seed gives another order"),
-            ("every_rank", "4 ranks: 103 items on two or more"),
-            ("forget", "continued after batch 6: 48 items again"),
-            ("skip_ahead", "continued after batch 6: 8 items lost"),
+            ("every_rank", "103 of them by two ranks"),
+            ("forget", "48 seen twice, all from the 48 samples before"),
+            ("skip_ahead", "8 of 103 items never seen after the first restart"),
         ):
             with self.subTest(fault):
                 audit, stderr = self.audit(fault)
@@ -81,8 +83,31 @@ class AuditTest(harness.TestCase):
         self.assertFalse(audit["order"]["same_for_other_workers"])
         self.assertIn("other batches", stderr)
         audit, stderr = self.audit("no_state", code=0)
-        self.assertEqual(audit["resume"]["reason"], "no mechanism")
+        (resume,) = audit["resumes"]
+        self.assertEqual(resume["reason"], "no mechanism")
         self.assertIn("no mechanism", stderr)
+
+    def test_a_resume_that_is_right_once_and_then_wrong(self):
+        self.audit("second_resume", code=0)
+        audit, stderr = self.audit("second_resume", "--resumes=3")
+        after = [resume["after_batches"] for resume in audit["resumes"]]
+        self.assertEqual(after, [3, 6, 9])
+        same = [resume["same_batches"] for resume in audit["resumes"]]
+        self.assertEqual(same, [True, False, False])
+        words = "8 of 103 items never seen after the third restart"
+        self.assertIn(words, stderr)
+        lost = [resume["lost"] for resume in audit["resumes"]]
+        self.assertEqual(lost, [0, 0, 8])
+        audit, _ = self.audit(
+            "HorizontalFlip",
+            "--resumes=3",
+            library="native",
+            code=0,
+            params_profile="paper",
+        )
+        self.assertEqual(
+            [r["same_batches"] for r in audit["resumes"]], 3 * [True]
+        )
 
     def test_a_leak_is_found(self):
         # AddressSanitizer would keep freed memory, which looks like a leak.
@@ -108,7 +133,7 @@ class AuditTest(harness.TestCase):
             "HorizontalFlip", library="native", code=0, params_profile="paper"
         )
         self.assertEqual(audit["verdict"], "pass", audit["faults"])
-        self.assertTrue(audit["resume"]["same_batches"])
+        self.assertTrue(audit["resumes"][0]["same_batches"])
         self.assertTrue(audit["order"]["same_for_other_workers"])
 
     def test_ranks_of_our_own_loader_get_as_many_batches(self):
@@ -139,6 +164,7 @@ class AuditTest(harness.TestCase):
         for flags, words in (
             (["--soak=ten"], '--soak: "ten" is no duration'),
             (["--soak=-1s"], "--soak"),
+            (["--resumes=0"], "--resumes must be 1 to 100"),
         ):
             run = Run([job("ok")], *flags)
             self.assertEqual(run.code, 1)

@@ -31,7 +31,7 @@ class AuditTest(harness.TestCase):
         self.assertTrue(audit["order"]["same_for_other_workers"])
         batches = {r["ranks"]: r["batches"] for r in audit["ranks"]}
         self.assertEqual(batches[2], [3, 3])
-        self.assertTrue(audit["resume"]["same_batches"])
+        self.assertTrue(audit["resumes"][0]["same_batches"])
         self.assertIn("1 audit (1 pass, 0 fail, 0 not done)", run.stderr)
 
     def test_clips_must_show_their_ids(self):

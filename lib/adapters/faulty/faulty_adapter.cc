@@ -365,9 +365,9 @@ namespace {
 
 const std::vector<std::string>& LoaderFaults() {
   static const auto* const names = new std::vector<std::string>{
-      "ok",         "drop",      "repeat",     "no_id",
-      "same_order", "new_order", "by_workers", "every_rank",
-      "no_state",   "forget",    "skip_ahead", "leak"};
+      "ok",         "drop",          "repeat",     "no_id",    "same_order",
+      "new_order",  "by_workers",    "every_rank", "no_state", "forget",
+      "skip_ahead", "second_resume", "leak"};
   return *names;
 }
 
@@ -419,6 +419,10 @@ class FaultyLoader : public PreparedLoader {
     }
     if (fault_ == "forget") begin = 0;
     if (fault_ == "skip_ahead" && begin > 0) ++begin;
+    // Its first state is of batch 3 or 6.
+    if (fault_ == "second_resume" && begin > 3 && command.batches() > 0) {
+      ++begin;
+    }
     return TimeEpoch(command, [&] {
       return std::make_unique<IdStream>(IdsOf(command), spec_.batch_size(),
                                         begin,

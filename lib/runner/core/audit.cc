@@ -19,8 +19,6 @@
 namespace feedrate {
 namespace {
 
-// More names would hide the counts.
-constexpr int kNamedItems = 5;
 // With fewer epochs, loaders of torch that were still warming up looked like
 // leaks. Of many epochs, an evenly spread part is used.
 constexpr size_t kSoakEpochs = 40;
@@ -32,22 +30,6 @@ constexpr double kLeakBytes = 4096;
 // A mixture that keeps its weights is called wrong once in a thousand times.
 constexpr double kWeightsLevel = 0.001;
 
-// How often each item came.
-std::vector<int64_t> CountsOfItems(const BatchIds& epoch, int64_t items,
-                                   int64_t* others) {
-  std::vector<int64_t> counts(items);
-  for (const std::vector<int64_t>& batch : epoch) {
-    for (const int64_t id : batch) {
-      if (id >= 0 && id < items) {
-        ++counts[id];
-      } else {
-        ++*others;
-      }
-    }
-  }
-  return counts;
-}
-
 }  // namespace
 
 BatchIds BatchIdsOf(const EpochReply& reply) {
@@ -55,27 +37,11 @@ BatchIds BatchIdsOf(const EpochReply& reply) {
   for (const BatchCounts& batch : reply.ids()) {
     epoch.emplace_back(batch.list().begin(), batch.list().end());
   }
-  return epoch;
-}
-
-void AddCoverage(const BatchIds& epoch, int64_t items, int64_t unreadable,
-                 const std::function<std::string(int64_t)>& name,
-                 AuditCoverage* coverage) {
-  coverage->set_epochs(coverage->epochs() + 1);
-  coverage->set_items(items);
-  const std::vector<int64_t> counts = CountsOfItems(epoch, items, &unreadable);
-  coverage->set_unreadable(coverage->unreadable() + unreadable);
-  for (int64_t id = 0; id < items; ++id) {
-    if (counts[id] == 1) continue;
-    auto* const named = counts[id] == 0 ? coverage->mutable_first_missing()
-                                        : coverage->mutable_first_duplicates();
-    if (named->size() < kNamedItems) *named->Add() = name(id);
-    if (counts[id] == 0) {
-      coverage->set_missing(coverage->missing() + 1);
-    } else {
-      coverage->set_duplicates(coverage->duplicates() + counts[id] - 1);
-    }
+  if (reply.unreadable() > 0) {
+    if (epoch.empty()) epoch.emplace_back();
+    epoch.back().insert(epoch.back().end(), reply.unreadable(), -1);
   }
+  return epoch;
 }
 
 std::string ScheduleSha256(const BatchIds& epoch) {
@@ -94,40 +60,21 @@ bool IsShuffled(const BatchIds& epoch) {
   return !std::is_sorted(ids.begin(), ids.end());
 }
 
-AuditRanks CompareRanks(absl::Span<const BatchIds> ranks, int64_t items) {
-  AuditRanks found;
-  found.set_ranks(static_cast<int32_t>(ranks.size()));
-  std::vector<int64_t> owners(items);
-  int64_t others = 0;
-  for (const BatchIds& epoch : ranks) {
-    found.add_batches(static_cast<int64_t>(epoch.size()));
-    const std::vector<int64_t> counts = CountsOfItems(epoch, items, &others);
-    for (int64_t id = 0; id < items; ++id) {
-      owners[id] += counts[id] > 0 ? 1 : 0;
-      found.set_duplicates(found.duplicates() +
-                           std::max<int64_t>(counts[id] - 1, 0));
-    }
+absl::Status CheckResumes(int resumes, bool is_audit) {
+  if (resumes < 1 || resumes > 100) {
+    return absl::InvalidArgumentError("--resumes must be 1 to 100");
   }
-  for (const int64_t count : owners) {
-    if (count == 0) found.set_missing(found.missing() + 1);
-    if (count > 1) found.set_shared_items(found.shared_items() + 1);
-  }
-  return found;
+  if (resumes == 1 || is_audit) return absl::OkStatus();
+  return absl::InvalidArgumentError("--resumes is a part of --audit; add it");
 }
 
-AuditResume CompareResumed(const BatchIds& before, const BatchIds& after,
-                           const BatchIds& whole, int64_t items) {
-  AuditResume found;
-  found.set_after_batches(static_cast<int64_t>(before.size()));
-  BatchIds both = before;
-  both.insert(both.end(), after.begin(), after.end());
-  int64_t others = 0;
-  for (const int64_t count : CountsOfItems(both, items, &others)) {
-    if (count == 0) found.set_lost(found.lost() + 1);
-    if (count > 1) found.set_repeated_items(found.repeated_items() + 1);
+std::vector<int64_t> InterruptionsOf(int64_t batches, int resumes) {
+  std::vector<int64_t> after;
+  for (int r = 1; r <= resumes; ++r) {
+    const int64_t at = std::max<int64_t>(1, batches * r / (resumes + 1));
+    if (after.empty() || at > after.back()) after.push_back(at);
   }
-  found.set_same_batches(both == whole);
-  return found;
+  return after;
 }
 
 AuditGrowth GrowthOf(absl::Span<const double> pss_bytes, double seconds) {
@@ -191,69 +138,9 @@ void FailAudit(const absl::Status& failure, Audit* audit) {
 
 namespace {
 
-std::string NamedText(
-    const google::protobuf::RepeatedPtrField<std::string>& names,
-    int64_t count) {
-  return absl::StrCat(" (", absl::StrJoin(names, ", "),
-                      count > names.size() ? ", …" : "", ")");
-}
-
-void AddCoverageFaults(const AuditCoverage& coverage, Audit* audit) {
-  const std::string in =
-      absl::StrCat(" in ", Counted(coverage.epochs(), "epoch"));
-  if (coverage.missing() > 0) {
-    audit->add_faults(
-        absl::StrCat(Counted(coverage.missing(), "item"), " missing", in,
-                     NamedText(coverage.first_missing(), coverage.missing())));
-  }
-  if (coverage.duplicates() > 0) {
-    audit->add_faults(absl::StrCat(
-        Counted(coverage.duplicates(), "item"), " too many", in,
-        NamedText(coverage.first_duplicates(), coverage.duplicates())));
-  }
-  if (coverage.unreadable() > 0) {
-    audit->add_faults(absl::StrCat(Counted(coverage.unreadable(), "item"),
-                                   " without id", in));
-  }
-}
-
-void AddOrderFaults(const AuditOrder& order, Audit* audit) {
-  if (!order.shuffled()) audit->add_faults("items are not shuffled");
-  if (!order.differs_between_epochs()) {
-    audit->add_faults("two epochs have the same order");
-  }
-  if (!order.same_for_same_seed()) {
-    audit->add_faults("the same seed gives another order");
-  }
-  if (!order.differs_between_seeds()) {
-    audit->add_faults("another seed gives the same order");
-  }
-}
-
 bool HasEqualBatches(const AuditRanks& ranks) {
   return std::set<int64_t>(ranks.batches().begin(), ranks.batches().end())
              .size() <= 1;
-}
-
-void AddRankFaults(const AuditRanks& ranks, Audit* audit) {
-  const std::string of = absl::StrCat(ranks.ranks(), " ranks: ");
-  if (!HasEqualBatches(ranks)) {
-    audit->add_faults(absl::StrCat(of, "they got ",
-                                   absl::StrJoin(ranks.batches(), ", "),
-                                   " batches, so a training step would hang"));
-  }
-  if (ranks.shared_items() > 0) {
-    audit->add_faults(absl::StrCat(of, Counted(ranks.shared_items(), "item"),
-                                   " on two or more"));
-  }
-  if (ranks.missing() > 0) {
-    audit->add_faults(
-        absl::StrCat(of, Counted(ranks.missing(), "item"), " on none"));
-  }
-  if (ranks.duplicates() > 0) {
-    audit->add_faults(
-        absl::StrCat(of, Counted(ranks.duplicates(), "item"), " too many"));
-  }
 }
 
 void AddResumeFaults(const AuditResume& resume, Audit* audit) {
@@ -266,14 +153,6 @@ void AddResumeFaults(const AuditResume& resume, Audit* audit) {
   }
   const std::string after =
       absl::StrCat("continued after batch ", resume.after_batches(), ": ");
-  if (resume.lost() > 0) {
-    audit->add_faults(
-        absl::StrCat(after, Counted(resume.lost(), "item"), " lost"));
-  }
-  if (resume.repeated_items() > 0) {
-    audit->add_faults(absl::StrCat(
-        after, Counted(resume.repeated_items(), "item"), " again"));
-  }
   // Samples of mixtures have no ids to compare.
   if (audit->mode() == "mixture" && !resume.same_batches()) {
     audit->add_faults(
@@ -285,10 +164,20 @@ void AddResumeFaults(const AuditResume& resume, Audit* audit) {
 
 void JudgeAudit(Audit* audit) {
   if (audit->status() != "ok") return;
-  if (audit->has_coverage()) AddCoverageFaults(audit->coverage(), audit);
-  if (audit->has_order()) AddOrderFaults(audit->order(), audit);
-  for (const AuditRanks& ranks : audit->ranks()) AddRankFaults(ranks, audit);
-  if (audit->has_resume()) AddResumeFaults(audit->resume(), audit);
+  if (audit->coverage().unreadable() > 0) {
+    audit->add_faults(absl::StrCat(
+        Counted(audit->coverage().unreadable(), "item"), " without id in ",
+        Counted(audit->coverage().epochs(), "epoch")));
+  }
+  if (audit->has_order() && !audit->order().same_for_same_seed()) {
+    audit->add_faults("the same seed gives another order");
+  }
+  if (audit->has_order() && !audit->order().differs_between_seeds()) {
+    audit->add_faults("another seed gives the same order");
+  }
+  for (const AuditResume& resume : audit->resumes()) {
+    AddResumeFaults(resume, audit);
+  }
   if (audit->growth().verdict() == "leak") {
     audit->add_faults(
         absl::StrFormat("memory grows by %.0f kB per epoch [%.0f, %.0f]",
@@ -367,15 +256,21 @@ std::string RanksCell(const Audit& audit) {
   return absl::StrJoin(parts, "; ");
 }
 
-std::string ResumeCell(const AuditResume& resume) {
-  if (!resume.reason().empty()) return resume.reason();
-  if (resume.lost() == 0 && resume.repeated_items() == 0) {
-    return absl::StrFormat("%s, %.2f s",
-                           resume.same_batches() ? "exact" : "all items",
-                           resume.first_batch_s());
+std::string ResumeCell(const Audit& audit) {
+  int64_t lost = 0, repeated = 0;
+  bool is_exact = true;
+  for (const AuditResume& resume : audit.resumes()) {
+    if (!resume.reason().empty()) return resume.reason();
+    lost += resume.lost();
+    repeated += resume.repeated_items();
+    is_exact = is_exact && resume.same_batches();
   }
-  return absl::StrFormat("%d lost, %d repeated, %.2f s", resume.lost(),
-                         resume.repeated_items(), resume.first_batch_s());
+  if (audit.resumes().empty()) return "";
+  const std::string what =
+      lost + repeated > 0 ? absl::StrCat(lost, " lost, ", repeated, " repeated")
+      : is_exact          ? "exact"
+                          : "all items";
+  return absl::StrFormat("%s, %.2f s", what, audit.resumes(0).first_batch_s());
 }
 
 std::string GrowthCell(const Audit& audit) {
@@ -407,7 +302,7 @@ std::string LoaderTable(absl::Span<const Audit> audits) {
       cells[5] = audit.order().same_for_other_workers() ? "same batches"
                                                         : "other batches";
       cells[6] = RanksCell(audit);
-      cells[7] = ResumeCell(audit.resume());
+      cells[7] = ResumeCell(audit);
       cells[8] = GrowthCell(audit);
     }
     table.AddRow(std::move(cells));

@@ -1,14 +1,14 @@
-// What audits find: ids that loaders delivered -> faults, and a table of them.
-// Knows no processes; loader_audit.h runs the epochs.
+// What audits find beside the items (lib/audit/loader_run.h), and a table of
+// it. Knows no processes; loader_audit.h runs the epochs.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "lib/audit/loader_run.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/loader.pb.h"
@@ -18,30 +18,20 @@ namespace feedrate {
 // lib/records/worker.pb.h.
 class EpochReply;
 
-// The ids of each batch of an epoch.
-using BatchIds = std::vector<std::vector<int64_t>>;
+// Items whose ids cannot be read are in the last batch.
 BatchIds BatchIdsOf(const EpochReply& reply);
-
-// Counts what an epoch of `items` items lacks and has twice, and adds it to
-// `coverage`. Ids that belong to no item count as unreadable. `name` is that of
-// an item.
-void AddCoverage(const BatchIds& epoch, int64_t items, int64_t unreadable,
-                 const std::function<std::string(int64_t)>& name,
-                 AuditCoverage* coverage);
 
 // See AuditOrder.
 std::string ScheduleSha256(const BatchIds& epoch);
 bool IsShuffled(const BatchIds& epoch);
 
-// What the ranks of an epoch of `items` items got.
-AuditRanks CompareRanks(absl::Span<const BatchIds> ranks, int64_t items);
-
 // Why the resume of a loader that saves no state is not audited.
 inline constexpr char kNoMechanism[] = "no mechanism";
 
-// Whether `before` and `after` an interruption are the epoch `whole`.
-AuditResume CompareResumed(const BatchIds& before, const BatchIds& after,
-                           const BatchIds& whole, int64_t items);
+// What --resumes may be: 1 to 100, and only with --audit another number than 1.
+absl::Status CheckResumes(int resumes, bool is_audit);
+// After how many of `batches` batches an epoch is interrupted, `resumes` times.
+std::vector<int64_t> InterruptionsOf(int64_t batches, int resumes);
 
 // Memory after each epoch of a soak, in bytes. The first fifth, and two at
 // least, are the warm-up.
@@ -51,7 +41,8 @@ AuditGrowth GrowthOf(absl::Span<const double> pss_bytes, double seconds);
 Audit StartAudit(const Job& job, const std::string& run_id);
 // Sets status and reason of an audit that ended with an error.
 void FailAudit(const absl::Status& failure, Audit* audit);
-// Sets verdict and further faults of an audit that is complete.
+// Adds the faults that lib/audit does not know to an audit that is complete,
+// and sets its verdict.
 void JudgeAudit(Audit* audit);
 // kRunFailed if an audit failed, or if none was done.
 ExitCode ExitCodeOfAudits(absl::Span<const Audit> audits);

@@ -3,6 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gflags/gflags.h"
+#include "lib/base/status_macros.h"
+#include "lib/runner/core/audit.h"
 
 DEFINE_bool(audit, false,
             "measure nothing; instead check what loaders deliver: each item "
@@ -10,6 +12,10 @@ DEFINE_bool(audit, false,
 DEFINE_string(soak, "",
               "DURATION: with --audit, also run epochs for this long, such as "
               "10m, and report whether memory grows");
+
+DEFINE_int32(resumes, 1,
+             "N: with --audit, how often an epoch is interrupted and continued "
+             "by its own state, one after the other");
 
 namespace feedrate {
 
@@ -26,6 +32,8 @@ absl::Status ApplyAuditFlags(RunOptions* options, LoaderWorkOptions* loader) {
     }
     loader->soak_s = absl::ToDoubleSeconds(soak);
   }
+  RETURN_IF_ERROR(CheckResumes(FLAGS_resumes, FLAGS_audit));
+  loader->resumes = FLAGS_resumes;
   options->audit = FLAGS_audit;
   JobSource& source = options->source;
   // Jobs name their data themselves.

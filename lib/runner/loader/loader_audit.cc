@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "lib/audit/loader_run.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
@@ -37,15 +38,22 @@ class LoaderAudit {
               const JobPolicy& policy, const LoaderInputs::Input& input)
       : context_(context), job_(job), policy_(policy), input_(input) {}
 
-  absl::Status Run(double soak_s, Audit* audit) {
+  absl::Status Run(const LoaderWorkOptions& options, Audit* audit) {
     RETURN_IF_ERROR(SetSpec());
     RETURN_IF_ERROR(AuditEpochs(audit));
     for (const int ranks : {2, 4}) {
       RETURN_IF_ERROR(AuditRanksOf(ranks, audit));
     }
-    ASSIGN_OR_RETURN(*audit->mutable_resume(), AuditOfResume());
-    if (soak_s <= 0) return absl::OkStatus();
-    ASSIGN_OR_RETURN(*audit->mutable_growth(), Soak(soak_s));
+    std::vector<AuditResume> resumes;
+    RETURN_IF_ERROR(Interrupt(options.resumes, &resumes));
+    JudgeLoader(
+        run_, [this](int64_t item) { return NameOfItem(item); }, audit);
+    for (size_t r = 0; r < resumes.size(); ++r) {
+      if (static_cast<int>(r) == audit->resumes_size()) audit->add_resumes();
+      audit->mutable_resumes(static_cast<int>(r))->MergeFrom(resumes[r]);
+    }
+    if (options.soak_s <= 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(*audit->mutable_growth(), Soak(options.soak_s));
     return absl::OkStatus();
   }
 
@@ -122,8 +130,7 @@ class LoaderAudit {
 
   // Coverage and order.
   absl::Status AuditEpochs(Audit* audit) {
-    const auto name = [this](int64_t item) { return NameOfItem(item); };
-    std::vector<BatchIds> epochs;
+    run_.items = input_.items;
     ASSIGN_OR_RETURN(const Child child, Start(spec_));
     audit->set_library_version(version_);
     for (const int64_t epoch : {0, 1}) {
@@ -135,26 +142,24 @@ class LoaderAudit {
             job_.transform(), "; use --dataset=synthetic:ids and a transform ",
             "that keeps colors, such as HorizontalFlip"));
       }
-      epochs.push_back(BatchIdsOf(reply));
-      AddCoverage(epochs.back(), input_.items, reply.unreadable(), name,
-                  audit->mutable_coverage());
+      run_.epochs.push_back(BatchIdsOf(reply));
     }
-    whole_ = epochs[0];
+    const BatchIds& whole = run_.epochs[0];
     AuditOrder* const order = audit->mutable_order();
-    order->set_schedule_sha256(ScheduleSha256(whole_));
-    order->set_shuffled(IsShuffled(whole_));
-    order->set_differs_between_epochs(epochs[0] != epochs[1]);
+    order->set_schedule_sha256(ScheduleSha256(whole));
+    order->set_shuffled(IsShuffled(whole));
+    order->set_differs_between_epochs(whole != run_.epochs[1]);
     const uint64_t seed = Command(0).seed();
     ASSIGN_OR_RETURN(const BatchIds again, FirstEpoch(spec_, seed));
-    order->set_same_for_same_seed(again == whole_);
+    order->set_same_for_same_seed(again == whole);
     ASSIGN_OR_RETURN(const BatchIds other, FirstEpoch(spec_, seed + 1));
-    order->set_differs_between_seeds(other != whole_);
+    order->set_differs_between_seeds(other != whole);
     LoaderSpec workers = spec_;
     workers.set_workers(spec_.workers() == 1 ? 2 : 1);
     workers.set_persistent(true);
     order->set_other_workers(workers.workers());
     ASSIGN_OR_RETURN(const BatchIds elsewhere, FirstEpoch(workers, seed));
-    order->set_same_for_other_workers(elsewhere == whole_);
+    order->set_same_for_other_workers(elsewhere == whole);
     return absl::OkStatus();
   }
 
@@ -177,11 +182,11 @@ class LoaderAudit {
       if (failure.ok()) epochs.push_back(BatchIdsOf(*reply));
     }
     if (absl::IsCancelled(failure)) return failure;
-    AuditRanks* const found = audit->add_ranks();
     if (failure.ok()) {
-      *found = CompareRanks(epochs, input_.items);
+      run_.ranks.push_back(std::move(epochs));
       return absl::OkStatus();
     }
+    AuditRanks* const found = audit->add_ranks();
     found->set_ranks(ranks);
     found->set_reason(std::string(failure.message()));
     // A library that has no ranks says so; it does not crash or hang.
@@ -193,29 +198,49 @@ class LoaderAudit {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<AuditResume> AuditOfResume() {
+  // Takes the first epoch in pieces, and says of each resume what it took.
+  absl::Status Interrupt(int resumes, std::vector<AuditResume>* found) {
+    const BatchIds& whole = run_.epochs[0];
+    const std::vector<int64_t> after =
+        InterruptionsOf(static_cast<int64_t>(whole.size()), resumes);
+    BatchIds all;
     EpochCommand command = Command(0);
-    command.set_batches(
-        std::max<int64_t>(1, static_cast<int64_t>(whole_.size()) / 2));
-    ASSIGN_OR_RETURN(const EpochReply before, InNewProcess(spec_, command));
-    AuditResume found;
-    if (!before.has_state()) {
-      found.set_reason(kNoMechanism);
-      return found;
+    for (size_t piece = 0; piece <= after.size(); ++piece) {
+      command.clear_batches();
+      if (piece < after.size()) {
+        command.set_batches(after[piece] - (piece > 0 ? after[piece - 1] : 0));
+      }
+      const absl::StatusOr<EpochReply> reply = InNewProcess(spec_, command);
+      if (absl::IsCancelled(reply.status())) return reply.status();
+      if (!reply.ok()) {
+        if (piece == 0) return reply.status();
+        found->back().set_reason(std::string(reply.status().message()));
+        run_.pieces.clear();
+        return absl::OkStatus();
+      }
+      run_.pieces.push_back(BatchIdsOf(*reply));
+      const BatchIds& ids = run_.pieces.back();
+      all.insert(all.end(), ids.begin(), ids.end());
+      if (piece > 0) {
+        const bool is_last = piece == after.size();
+        found->back().set_same_batches(
+            all.size() <= whole.size() &&
+            std::equal(all.begin(), all.end(), whole.begin()) &&
+            (!is_last || all.size() == whole.size()));
+        found->back().set_first_batch_s(reply->first_batch_s());
+        if (is_last) break;
+      }
+      AuditResume& next = found->emplace_back();
+      if (!reply->has_state()) {
+        next.set_reason(piece == 0 ? kNoMechanism
+                                   : "it saved no state once it was continued");
+        run_.pieces.clear();
+        return absl::OkStatus();
+      }
+      next.set_state_bytes(static_cast<int64_t>(reply->state().size()));
+      command.set_state(reply->state());
     }
-    command.clear_batches();
-    command.set_state(before.state());
-    const absl::StatusOr<EpochReply> after = InNewProcess(spec_, command);
-    if (absl::IsCancelled(after.status())) return after.status();
-    if (!after.ok()) {
-      found.set_reason(std::string(after.status().message()));
-      return found;
-    }
-    found = CompareResumed(BatchIdsOf(before), BatchIdsOf(*after), whole_,
-                           input_.items);
-    found.set_first_batch_s(after->first_batch_s());
-    found.set_state_bytes(static_cast<int64_t>(before.state().size()));
-    return found;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<AuditGrowth> Soak(double soak_s) {
@@ -238,8 +263,8 @@ class LoaderAudit {
   const LoaderInputs::Input& input_;
   LoaderSpec spec_;
   std::string version_;
-  // The first epoch.
-  BatchIds whole_;
+  // What it delivered.
+  LoaderRun run_;
 };
 
 }  // namespace
@@ -247,11 +272,11 @@ class LoaderAudit {
 absl::StatusOr<Audit> AuditLoader(const RunContext& context, const Job& job,
                                   const JobPolicy& policy,
                                   const LoaderInputs::Input& input,
-                                  double soak_s) {
+                                  const LoaderWorkOptions& options) {
   Audit audit = StartAudit(job, context.identity.run_id);
   audit.set_num_items(input.items);
   const absl::Status status =
-      LoaderAudit(context, job, policy, input).Run(soak_s, &audit);
+      LoaderAudit(context, job, policy, input).Run(options, &audit);
   if (absl::IsCancelled(status)) return status;
   if (!status.ok()) FailAudit(status, &audit);
   JudgeAudit(&audit);

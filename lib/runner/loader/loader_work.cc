@@ -582,7 +582,7 @@ class LoaderMode : public JobMode {
   absl::StatusOr<Audit> AuditJob(const RunContext& context, const Job& job,
                                  const JobPolicy& policy) override {
     ASSIGN_OR_RETURN(const LoaderInputs::Input input, inputs_->Get(job));
-    return AuditLoader(context, job, policy, input, options_.soak_s);
+    return AuditLoader(context, job, policy, input, options_);
   }
 
  private:

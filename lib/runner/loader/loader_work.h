@@ -25,6 +25,8 @@ struct LoaderWorkOptions {
   bool connection_efficiency = true;
   // For audits: seconds of epochs in which the memory is watched.
   double soak_s = 0;
+  // How often an epoch is interrupted.
+  int resumes = 1;
   // Opens stores, for the container `http`. May be null where there is none.
   OpenRemoteData open_remote;
 };

@@ -85,6 +85,8 @@ struct MixtureWorkOptions {
   std::string on_error = "skip";
   // A teardown that takes longer, in seconds, is killed.
   double teardown_limit_s = 10;
+  // For audits: how often a stream is interrupted.
+  int resumes = 1;
 };
 
 }  // namespace feedrate

@@ -276,12 +276,13 @@ class MixtureAudit {
   // All outlive this object.
   MixtureAudit(const RunContext& context, const Job& job,
                const JobPolicy& policy, const MixtureInput& input,
-               MixtureSettingsOfJob settings)
+               MixtureSettingsOfJob settings, int resumes)
       : context_(context),
         job_(job),
         policy_(policy),
         input_(input),
-        settings_(std::move(settings)) {
+        settings_(std::move(settings)),
+        resumes_(resumes) {
     // These samples are not drawn.
     settings_.spec.prime_each_dataset_samples = 0;
   }
@@ -342,33 +343,40 @@ class MixtureAudit {
 
   absl::Status Interrupt(const std::vector<BatchCounts>& whole, Audit* audit) {
     EpochCommand command = Command(0);
-    command.set_batches(std::max<int64_t>(1, whole.size() / 2));
-    ASSIGN_OR_RETURN(const EpochReply before, Take(command));
-    AuditResume* const resume = audit->mutable_resume();
-    if (!before.has_state()) {
-      resume->set_reason(kNoMechanism);
-      AuditWeights* const resumed = audit->add_weights();
-      resumed->set_stream("resumed");
-      resumed->set_reason(resume->reason());
-      return absl::OkStatus();
+    const std::vector<int64_t> after =
+        InterruptionsOf(static_cast<int64_t>(whole.size()), resumes_);
+    command.set_batches(after[0]);
+    ASSIGN_OR_RETURN(EpochReply reply, Take(command));
+    std::vector<BatchCounts> all = {reply.counts().begin(),
+                                    reply.counts().end()};
+    for (size_t r = 0; r < after.size(); ++r) {
+      AuditResume& resume = *audit->add_resumes();
+      if (!reply.has_state()) {
+        resume.set_reason(kNoMechanism);
+        AuditWeights* const resumed = audit->add_weights();
+        resumed->set_stream("resumed");
+        resumed->set_reason(resume.reason());
+        return absl::OkStatus();
+      }
+      const bool is_last = r + 1 == after.size();
+      command.set_batches(is_last ? 0 : after[r + 1] - after[r]);
+      command.set_state(reply.state());
+      command.set_count(command.count() - reply.items());
+      resume.set_after_batches(after[r]);
+      resume.set_state_bytes(static_cast<int64_t>(reply.state().size()));
+      ASSIGN_OR_RETURN(reply, Take(command));
+      resume.set_first_batch_s(reply.first_batch_s());
+      if (is_last) *audit->add_weights() = Weights("resumed", reply, all);
+      all.insert(all.end(), reply.counts().begin(), reply.counts().end());
+      const auto same = [](const BatchCounts& a, const BatchCounts& b) {
+        return std::equal(a.list().begin(), a.list().end(), b.list().begin(),
+                          b.list().end());
+      };
+      resume.set_same_batches(
+          all.size() <= whole.size() &&
+          (!is_last || all.size() == whole.size()) &&
+          std::equal(all.begin(), all.end(), whole.begin(), same));
     }
-    command.clear_batches();
-    command.set_state(before.state());
-    command.set_count(command.count() - before.items());
-    ASSIGN_OR_RETURN(const EpochReply after, Take(command));
-    std::vector<BatchCounts> both = {before.counts().begin(),
-                                     before.counts().end()};
-    *audit->add_weights() = Weights("resumed", after, both);
-    resume->set_after_batches(before.batches());
-    resume->set_first_batch_s(after.first_batch_s());
-    resume->set_state_bytes(static_cast<int64_t>(before.state().size()));
-    both.insert(both.end(), after.counts().begin(), after.counts().end());
-    resume->set_same_batches(
-        std::equal(both.begin(), both.end(), whole.begin(), whole.end(),
-                   [](const BatchCounts& a, const BatchCounts& b) {
-                     return std::equal(a.list().begin(), a.list().end(),
-                                       b.list().begin(), b.list().end());
-                   }));
     return absl::OkStatus();
   }
 
@@ -377,6 +385,7 @@ class MixtureAudit {
   const JobPolicy& policy_;
   const MixtureInput& input_;
   MixtureSettingsOfJob settings_;
+  const int resumes_;
   std::string version_;
 };
 
@@ -415,7 +424,8 @@ class MixtureMode : public JobMode {
     ASSIGN_OR_RETURN(const MixtureInput* const input, inputs_->Get(job));
     Audit audit = StartAudit(job, context.identity.run_id);
     const absl::Status status =
-        MixtureAudit(context, job, policy, *input, std::move(settings))
+        MixtureAudit(context, job, policy, *input, std::move(settings),
+                     options_.resumes)
             .Run(&audit);
     if (absl::IsCancelled(status)) return status;
     if (!status.ok()) FailAudit(status, &audit);
