@@ -238,10 +238,11 @@ class Training:
         if self.fault == "validation":
             ids = ids[self.ranks :]
         if self.fault == "validation_twice":
-            ids += ids[: 2 * self.ranks]
+            ids += ids
         ids = ids[self.rank :: self.ranks]
-        for at in range(0, len(ids), self.batch):
-            feedrate.audit.saw_ids(ids[at : at + self.batch], training=False)
+        # More repetitions than fill the last batches of ranks.
+        for at in range(0, len(ids), 4):
+            feedrate.audit.saw_ids(ids[at : at + 4], training=False)
 
 
 def images_of(ids, chances):
