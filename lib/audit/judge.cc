@@ -60,7 +60,14 @@ class Judge {
     if (!is_killed) JudgeWeights(history);
     for (size_t e = 0; e < history.epochs.size(); ++e) {
       JudgeCoverage(history, e, is_killed);
-      if (!is_killed) JudgeRanks(history.epochs[e], e);
+      if (!is_killed) JudgeRanks(history, e);
+    }
+    if (!is_killed && !history.has_passes) {
+      std::vector<size_t> batches;
+      for (const SeenRank& rank : run.lives[0].ranks) {
+        batches.push_back(rank.training.size());
+      }
+      JudgeBatches("", batches);
     }
     JudgeOrder(history.epochs);
     JudgeRestarts(history);
@@ -214,15 +221,22 @@ class Judge {
     add(found.repeated, coverage.mutable_first_duplicates());
   }
 
-  void JudgeRanks(const SeenEpoch& epoch, size_t e) {
-    const std::vector<Batches>& ranks = epoch.pieces[0].ranks;
+  void JudgeBatches(const std::string& name,
+                    const std::vector<size_t>& batches) {
+    if (std::set<size_t>(batches.begin(), batches.end()).size() > 1) {
+      Fault(absl::StrCat(name, "the ranks got ", absl::StrJoin(batches, ", "),
+                         " batches; a step that waits for all of them hangs"));
+    }
+  }
+
+  void JudgeRanks(const History& history, size_t e) {
+    const std::vector<Batches>& ranks = history.epochs[e].pieces[0].ranks;
     if (ranks.size() < 2) return;
     std::vector<size_t> batches;
     for (const Batches& rank : ranks) batches.push_back(rank.size());
-    if (std::set<size_t>(batches.begin(), batches.end()).size() > 1) {
-      Fault(absl::StrCat("epoch ", e + 1, ": the ranks got ",
-                         absl::StrJoin(batches, ", "),
-                         " batches; a step that waits for all of them hangs"));
+    // Where samples are counted instead, a batch may be of two epochs.
+    if (history.has_passes) {
+      JudgeBatches(absl::StrCat("epoch ", e + 1, ": "), batches);
     }
     const std::vector<int64_t> first = IdsOf(ranks[0]);
     for (size_t r = 1; r < ranks.size(); ++r) {

@@ -287,6 +287,32 @@ TEST(HistoryTest, EpochsOfLoadersThatSayNothing) {
   EXPECT_THAT(FaultsOf(drops), IsEmpty());
 }
 
+// Three ranks share steps of 21, of which the fifth ends an epoch of 100.
+TEST(JudgeTest, RanksOfLoadersThatSayNothing) {
+  const auto faults = [](bool is_equal) {
+    std::vector<int64_t> all;
+    for (const uint64_t seed : {1, 2, 3}) {
+      const std::vector<int64_t> order = Shuffled(seed);
+      all.insert(all.end(), order.begin(), order.end());
+    }
+    Runs runs;
+    for (runs.rank_index = 0; runs.rank_index < 3; ++runs.rank_index) {
+      for (size_t at = 0; at + 21 <= 294; at += 21) {
+        SeenBatch batch;
+        batch.weights = static_cast<int64_t>(at) + 1;
+        const auto first = all.begin() + at + 7 * runs.rank_index;
+        batch.ids.assign(first, first + 7);
+        runs.rank().training.push_back(batch);
+      }
+    }
+    if (!is_equal) runs.run.lives[0].ranks[2].training.pop_back();
+    return FaultsOf(runs);
+  };
+  EXPECT_THAT(faults(true), IsEmpty());
+  EXPECT_THAT(faults(false),
+              ::testing::Contains(HasSubstr("the ranks got 14, 14, 13")));
+}
+
 TEST(JudgeTest, MixedImagesShareTheItemsOfABatch) {
   Runs runs = TwoEpochs();
   for (SeenBatch& batch : runs.rank().training) {
