@@ -56,9 +56,9 @@ constexpr int kBackwardBytes = sizeof(HopperBackwardMemory);
 static_assert(kBackwardBytes <= 227 << 10, "a block has no more");
 
 struct BackwardMaps {
-  // Q, K, the result and its gradient: rows x heads x 64 of each sample, in
+  // Q, K and the gradient of the result: rows x heads x 64 of each sample, in
   // tiles of one head of all rows.
-  CUtensorMap q, k, mixed, dmixed;
+  CUtensorMap q, k, dmixed;
   // tokens x 3 heads x 64 of each sample: likewise, and in tiles of 64 rows.
   CUtensorMap qkv, rows;
 };
@@ -104,7 +104,6 @@ __device__ __forceinline__ void Bring(const BackwardMaps& maps,
   hopper::LoadTile(maps.k, to->k, raw, column, 0, sample);
   hopper::LoadTile(maps.dmixed, to->dmixed, raw, column, 0, sample);
   hopper::LoadTile(maps.qkv, to->v, raw, column + 2 * heads * kHead, 0, sample);
-  hopper::PrefetchTile(maps.mixed, column, 0, sample);
 }
 
 // Finds the numbers of rows of all heads of a block, and has the next ones
@@ -572,9 +571,8 @@ void RunHopperAttentionBackward(const QkNormRope& a, int64_t queries,
   const BackwardMaps maps = {
       map_of(forward.q, a.heads, a.tokens),
       map_of(forward.k, a.heads, a.tokens),
-      map_of(forward.mixed, a.heads, queries),
-      map_of(dmixed, a.heads, queries),
-      map_of(a.qkv, 3 * a.heads, a.tokens),
+
+      map_of(dmixed, a.heads, queries), map_of(a.qkv, 3 * a.heads, a.tokens),
       hopper::MapOf(a.qkv, {3 * a.heads * kHead, a.tokens, samples},
                     {kHead, kGroupRows, 1})};
   const BackwardJob job = {a,
