@@ -88,7 +88,10 @@ def write_set(
         shard += record(example(features))
         number += steps
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "0.tfrecord").write_bytes(shard)
+    # Others may have it mapped: what is cut off would kill them.
+    new = folder / "new"
+    new.write_bytes(shard)
+    new.rename(folder / "0.tfrecord")
     return folder
 
 
