@@ -1,8 +1,9 @@
 #!/bin/bash
 # LeRobot data sets that lerobot itself writes, in both formats: the native
-# loader of mixtures gives the samples that lerobot's own loader gives. Needs
-# torch and lerobot, which are large: --full installs them, otherwise a machine
-# without them skips that part. --bench compares their speeds instead.
+# loader of mixtures and feedrate.Episodes give the samples that lerobot's own
+# loader gives. Needs torch and lerobot, which are large: --full installs them,
+# otherwise a machine without them skips that part. --bench compares their speeds
+# instead.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -40,6 +41,7 @@ npp="$(packages "$env")/nvidia/cu13/lib"
 bench=""
 if [[ "${1:-}" == --bench ]]; then bench=--bench; fi
 "$REPO_ROOT/dev/bazel.sh" build //lib/adapters/native:dump_samples \
+  //lib/loader/python:feedrate_loader //lib/loader/mixture:feedrate_frames \
   ${bench:+//tools/mixture //lib/adapters/native:worker_native}
 export MIXTURE="$REPO_ROOT/bazel-bin/tools/mixture/mixture"
 export DUMP_SAMPLES="$REPO_ROOT/bazel-bin/lib/adapters/native/dump_samples"
@@ -49,6 +51,12 @@ trap 'rm -rf "$work"' EXIT
 export HF_HUB_OFFLINE=1 HF_HOME="$work" TMPDIR="$work"
 export HF_DATASETS_DISABLE_PROGRESS_BARS=1 SVT_LOG=0
 export LD_LIBRARY_PATH="$npp${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+below+=":$REPO_ROOT/python"
 export OLD_PYTHONPATH="$old:$below" PYTHONPATH="$new:$below"
 cd "$REPO_ROOT/lib/adapters/python"
 "$env/bin/python" -B -W ignore -m library_tests.lerobot_test ${bench:+"$bench"}
+if [[ -n "$bench" ]]; then exit; fi
+for path in "$OLD_PYTHONPATH" "$PYTHONPATH"; do
+  PYTHONPATH="$path" "$env/bin/python" -B -W ignore \
+    -m library_tests.episodes_lerobot_test
+done

@@ -258,14 +258,11 @@ class Batches:
         ]
         opens = _library.open_loader_apart if waits else _library.open_loader
         self._handle = opens(settings, files, view)
-        facts = _library.Facts()
-        _library.check(
-            self._library.feedrate_describe(self._handle, ctypes.byref(facts))
-        )
+        self._describe()
         self._blocks: _library.Blocks | None = None
         if self._maker is not None:
             self._blocks = _library.Blocks(
-                self._maker, facts.batch_bytes, self._prefetch + 1
+                self._maker, self._facts.batch_bytes, self._prefetch + 1
             )
         self._closer = weakref.finalize(
             self,
@@ -275,6 +272,12 @@ class Batches:
             self._pid,
             # Memory that the library uses until then.
             (array, self._blocks),
+        )
+
+    def _describe(self) -> None:
+        facts = _library.Facts()
+        _library.check(
+            self._library.feedrate_describe(self._handle, ctypes.byref(facts))
         )
         #: Number of items, over all ranks.
         self.size = facts.size

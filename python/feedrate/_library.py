@@ -16,7 +16,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-ABI = 6
+import numpy as np
+
+ABI = 7
 LIBRARY = "libfeedrate_loader.so"
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
@@ -91,6 +93,18 @@ _FUNCTIONS = {
     "feedrate_classes": (ctypes.c_int, [_LOADER, ctypes.c_char_p, _NUMBERS]),
     "feedrate_left_out": (ctypes.c_int, [_LOADER, _TEXTS]),
     "feedrate_about": (ctypes.c_int, [_LOADER, _TEXTS]),
+    "feedrate_entries": (
+        ctypes.c_int,
+        [_LOADER, ctypes.c_void_p, _NUMBERS],
+    ),
+    "feedrate_keep": (
+        ctypes.c_int,
+        [_LOADER, ctypes.c_char_p, ctypes.c_int64],
+    ),
+    "feedrate_episode": (
+        ctypes.c_int,
+        [_LOADER, ctypes.c_int64, ctypes.c_void_p],
+    ),
     "feedrate_texts": (
         ctypes.c_int,
         [_LOADER, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p), _NUMBERS],
@@ -268,6 +282,22 @@ def about(handle: int) -> dict[str, Any]:
     check(load().feedrate_about(handle, ctypes.byref(text)))
     told: dict[str, Any] = json.loads(text.value or b"{}")
     return told
+
+
+def entries(handle: int) -> np.ndarray:
+    """A row per episode: data set, its number there, steps, first text."""
+    count = ctypes.c_int64()
+    check(load().feedrate_entries(handle, None, ctypes.byref(count)))
+    rows = np.empty((count.value, 4), np.int64)
+    check(
+        load().feedrate_entries(handle, rows.ctypes.data, ctypes.byref(count))
+    )
+    return rows
+
+
+def keep(handle: int, kept: bytes) -> None:
+    """Only the episodes whose byte is not 0."""
+    check(load().feedrate_keep(handle, kept, len(kept)))
 
 
 def texts_from(handle: int, first: int) -> list[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import collections
+import concurrent.futures
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from feedrate import _arguments, _library
+from feedrate import _arguments, _library, _statistics
 from feedrate._batches import IMAGENET_MEAN, IMAGENET_STD, Batches
 
 if TYPE_CHECKING:
@@ -74,8 +76,13 @@ class Episodes(Batches):
         dict of folders and their weights.
       batch_size: samples per batch and rank.
       cameras: names of features, or their last parts, such as ``"wrist"`` for
-        ``observation.images.wrist``; batches use the same names. Without it:
-        the main camera of each data set, called ``image``.
+        ``observation.images.wrist``; batches use the same names. Or a dict of
+        names of your own: ``{"hand": "wrist"}``, and where data sets differ
+        ``{"hand": {"bridge": "image_1", "pusht": "wrist"}}``. Without it: the
+        main camera of each data set, called ``image``. ``[]``: no frames.
+      filter: a function that says which episodes to keep. It gets a dict:
+        ``dataset`` (a name), ``episode``, ``steps`` and ``instruction`` (that
+        of the first step).
       frames, actions, state: which offsets from the step a sample has: whole
         numbers count steps, others seconds, as lerobot's delta_timestamps do.
         None: the step itself, without an axis for time. ``actions=False`` and
@@ -112,7 +119,8 @@ class Episodes(Batches):
         sources: Any,
         *,
         batch_size: int = 64,
-        cameras: Sequence[str] | None = None,
+        cameras: Sequence[str] | Mapping[str, Any] | None = None,
+        filter: Callable[[dict[str, Any]], bool] | None = None,
         frames: Offsets = None,
         actions: Offsets | bool = None,
         state: Offsets | bool = None,
@@ -140,13 +148,23 @@ class Episodes(Batches):
         pin_memory = _arguments.flag("pin_memory", pin_memory)
         _arguments.word("output", output, "torch numpy dlpack")
         crop = _arguments.crop(crop)
+        self._workers = _arguments.workers(workers, num_workers, False)
+        self._again = {
+            "sources": sources,
+            "filter": filter,
+            "actions": None if actions is not False else False,
+            "state": None if state is not False else False,
+            "instruction": False,
+            "workers": workers,
+            "num_workers": num_workers,
+        }
         # The parts whose offsets are no list have no axis for time.
         self._single: set[str] = set()
         self._unwanted: set[str] = set()
         settings = [
             "kind=episodes",
             *[f"dataset={line}" for line in _sources(sources)],
-            *[f"camera={name}" for name in _names(cameras)],
+            *[f"camera={line}" for line in _cameras(cameras)],
             *self._offsets("frames", "frames", frames),
             *self._offsets("actions", "actions", actions),
             *self._offsets("state", "states", state),
@@ -159,7 +177,7 @@ class Episodes(Batches):
             *self._share(
                 batch_size=batch_size,
                 crop=crop,
-                workers=_arguments.workers(workers, num_workers, False),
+                workers=self._workers,
                 prefetch=prefetch,
                 shuffle=shuffle,
                 seed=seed,
@@ -180,13 +198,20 @@ class Episodes(Batches):
         if not _arguments.flag("instruction", instruction):
             self._unwanted.add("instruction")
         self._open(settings, [], None, waits=True)
+        self._texts: list[str] = []
+        if filter is not None:
+            self._keep(filter)
         about = _library.about(self._handle)
         #: The data sets: name, weight, episodes, steps, cameras and widths.
         self.datasets: list[dict[str, Any]] = about["datasets"]
         self._endless = about["endless"]
-        self._parts = list(self._parts_of(about["fields"], cameras))
+        frames = ["image"] if cameras is None else list(cameras)
+        self._parts = list(self._parts_of(about["fields"], frames))
+        # Of whole episodes: the bytes of a step, and its parts.
+        self._step_bytes: int = about["step_bytes"]
+        self._single |= {"frames", "action", "state"}
+        self._step_parts = list(self._parts_of(about["step_fields"], frames, 1))
         self._plan: dict[str, int] = about["memory"]
-        self._texts: list[str] = []
         self._warn_of_ranks(0)
         left_out = _library.left_out(self._handle)
         if left_out:
@@ -210,7 +235,88 @@ class Episodes(Batches):
         Batches that you keep come on top."""
         return {**self._plan, "total": sum(self._plan.values())}
 
+    def episodes(
+        self, select: Callable[[dict[str, Any]], bool] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Whole episodes, in the order of the data: each a dict like a batch,
+        with a row per step, and without what `frames`, `actions` and `state`
+        say of other steps. Each frame is decoded once. `select` chooses
+        episodes as `filter` does; ranks share them. An episode that cannot be
+        read is a RuntimeError.
+
+        `workers` threads read ahead. A loop over batches may go on."""
+        self._check_usable()
+        chosen = [
+            number
+            for number, about in enumerate(self._abouts())
+            if select is None or select(about)
+        ]
+        rows = _library.entries(self._handle)
+        chosen = chosen[self.rank :: self.world_size]
+        ahead = max(1, self._workers)
+        with concurrent.futures.ThreadPoolExecutor(ahead) as pool:
+            waiting: collections.deque[Any] = collections.deque()
+            try:
+                for number in [*chosen, *[-1] * ahead]:
+                    if number >= 0:
+                        steps = int(rows[number, 2])
+                        read = pool.submit(self._read, number, steps)
+                        waiting.append(read)
+                    if number < 0 or len(waiting) > ahead:
+                        if waiting:
+                            yield waiting.popleft().result()
+            finally:
+                for read in waiting:
+                    read.cancel()
+
+    def statistics(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """What normalization needs, of each data set by its name: of ``action``
+        and ``state`` the count, mean, std, min and max of each number over all
+        steps of all ranks, and the quantiles q01, q10, q50, q90 and q99 of up
+        to 262,144 steps that are as far apart. As lists, for json.dump.
+
+        Reads all numbers, and no frames; save what it returns."""
+        plain = {**self._again, "cameras": [], "order": "epochs"}
+        with Episodes(**plain, batch_size=1024, output="numpy") as data:
+            return _statistics.of(data, data.datasets)
+
     # Parts.
+
+    def _read(self, number: int, steps: int) -> dict[str, Any]:
+        """One episode, in the calling thread."""
+        block: Any = np.empty(self._step_bytes * steps, np.uint8)
+        code = self._library.feedrate_episode(
+            self._handle, number, block.ctypes.data
+        )
+        if code != 0:
+            raise RuntimeError(f"{self._name}: {_library.message()}")
+        if self._torch is not None:
+            block = self._torch.from_numpy(block)
+        return self._cut(block, self._step_parts, steps, steps)
+
+    def _abouts(self) -> Iterator[dict[str, Any]]:
+        """What a filter gets of each episode."""
+        names = [
+            one["name"] for one in _library.about(self._handle)["datasets"]
+        ]
+        rows = _library.entries(self._handle).tolist()
+        texts = _library.texts_from(self._handle, 0)
+        for dataset, episode, steps, text in rows:
+            yield {
+                "dataset": names[dataset],
+                "episode": episode,
+                "steps": steps,
+                "instruction": "" if text < 0 else texts[text],
+            }
+
+    def _keep(self, wanted: Callable[[dict[str, Any]], bool]) -> None:
+        try:
+            kept = bytes(bool(wanted(about)) for about in self._abouts())
+            _library.keep(self._handle, kept)
+        except BaseException:
+            self.close()
+            raise
+        self._describe()
 
     def _offsets(self, name: str, setting: str, given: Any) -> list[str]:
         """The settings of a part of a sample."""
@@ -228,9 +334,12 @@ class Episodes(Batches):
             f"{setting}_unit={'seconds' if seconds else 'steps'}",
         ]
 
-    def _parts_of(self, fields: Any, cameras: Any) -> Iterator[_Part]:
-        """The arrays of a batch, without those that nobody asked for."""
-        frames = cameras or ["image"]
+    def _parts_of(
+        self, fields: Any, frames: list[str], capacity: int | None = None
+    ) -> Iterator[_Part]:
+        """The arrays of a batch, without those that nobody asked for. They
+        begin at their offsets times the capacity of the batch."""
+        capacity = capacity or self.batch_size
         for field in fields:
             key, shape = field["key"], field["shape"]
             of = key
@@ -244,7 +353,7 @@ class Episodes(Batches):
             size, kind = _TYPES[field["type"]]
             yield _Part(
                 key,
-                field["offset"] * self.batch_size,
+                field["offset"] * capacity,
                 math.prod(shape) * size,
                 getattr(self._torch, kind) if self._torch else np.dtype(kind),
                 shape,
@@ -272,10 +381,16 @@ class Episodes(Batches):
             block = np.asarray(_library.ArrayBatch(batch, whole, "uint8"))
             if torch is not None:
                 block = torch.from_numpy(block)
+        return self._cut(block, self._parts, size, 1)
+
+    def _cut(
+        self, block: Any, parts: list[_Part], size: int, capacity: int
+    ) -> dict[str, Any]:
+        """The parts of a block of memory."""
         found = {}
-        for part in self._parts:
-            end = part.begin + size * part.bytes
-            values = block[part.begin : end].view(part.type)
+        for part in parts:
+            begin = part.begin * capacity
+            values = block[begin : begin + size * part.bytes].view(part.type)
             found[part.key] = values.reshape(size, *part.shape)
             if part.moves_channels:
                 found[part.key] = found[part.key].movedim(-1, -3)
@@ -337,13 +452,28 @@ def _is_wanted(offsets: Any) -> bool:
     return offsets is not None and offsets is not False
 
 
-def _names(cameras: Any) -> list[str]:
+def _cameras(cameras: Any) -> list[str]:
+    """As episode_settings.cc has them."""
     if cameras is None:
-        return []
+        return ["image\t"]
+    allowed = (
+        'a list of names, or a dict such as {"hand": "wrist"} or'
+        ' {"hand": {"bridge": "image_1"}}'
+    )
+    if isinstance(cameras, Mapping):
+        lines = []
+        for key, name in cameras.items():
+            if isinstance(name, Mapping) and name:
+                lines += [f"{key}\t{one}\t{name[one]}" for one in name]
+            elif isinstance(name, str) and name:
+                lines.append(f"{key}\t{name}")
+            else:
+                raise _arguments.wrong("cameras", cameras, allowed)
+        return lines
     if isinstance(cameras, str) or not isinstance(cameras, Sequence):
-        raise _arguments.wrong_type("cameras", cameras, "a list of names")
-    if not cameras or not all(isinstance(name, str) for name in cameras):
-        raise _arguments.wrong("cameras", cameras, "a list of names")
+        raise _arguments.wrong_type("cameras", cameras, allowed)
+    if not all(isinstance(name, str) and name for name in cameras):
+        raise _arguments.wrong("cameras", cameras, allowed)
     return list(cameras)
 
 

@@ -58,13 +58,13 @@ def record(data):
 
 
 def png(number, height=16, width=20):
-    """One color: red is the number."""
+    """One color: red is the number, up to 255."""
     import io
 
     from PIL import Image
 
     out = io.BytesIO()
-    Image.new("RGB", (width, height), (number, 50, 90)).save(out, "png")
+    Image.new("RGB", (width, height), (number % 256, 50, 90)).save(out, "png")
     return out.getvalue()
 
 

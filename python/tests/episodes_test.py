@@ -12,7 +12,7 @@ import warnings
 
 import episode_cases
 import numpy as np
-from episode_cases import NEW, OLD, RLDS
+from episode_cases import LENGTHS, NEW, OLD, RLDS
 
 
 class SampleTest(episode_cases.Case):
@@ -249,6 +249,128 @@ class ResumeTest(episode_cases.Case):
         ):
             with self.assertRaisesRegex(ValueError, "make it with the same"):
                 other.load_state_dict(state)
+
+
+class ChoiceTest(episode_cases.Case):
+    def test_a_filter_keeps_episodes(self):
+        seen = []
+
+        def keep(episode):
+            seen.append(episode)
+            return episode["episode"] != 1
+
+        data = self.episodes(NEW, shuffle=True, filter=keep, crop=32)
+        self.assertEqual([one["steps"] for one in seen], LENGTHS)
+        self.assertEqual(seen[1]["instruction"], "do thing 1")
+        self.assertEqual(seen[1]["dataset"], "new")
+        self.assertEqual(data.size, 20)
+        self.assertEqual(data.datasets[0]["episodes"], 2)
+        found = [
+            (int(episode), int(step))
+            for batch in data
+            for episode, step in zip(
+                batch["episode"], batch["step"], strict=True
+            )
+        ]
+        wanted = [(0, i) for i in range(8)] + [(2, i) for i in range(12)]
+        self.assertEqual(sorted(found), wanted)
+        with self.assertRaisesRegex(FileNotFoundError, 'no episode of .*"new"'):
+            self.episodes(NEW, filter=lambda episode: False)
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            self.episodes(NEW, filter=lambda episode: 1 / 0)
+
+    def test_cameras_have_names_of_the_caller(self):
+        plain = next(iter(self.episodes(NEW, cameras=["top", "wrist"])))
+        named = next(
+            iter(
+                self.episodes(
+                    NEW, cameras={"a": {"new": "wrist"}, "b": "images.top"}
+                )
+            )
+        )
+        np.testing.assert_array_equal(named["a"], plain["wrist"])
+        np.testing.assert_array_equal(named["b"], plain["top"])
+        mixed = self.episodes(
+            {NEW: 1, RLDS: 1}, cameras={"a": {"new": "wrist", "arm": "image"}}
+        )
+        self.assertEqual(next(iter(mixed))["a"].shape, (4, 3, 16, 16))
+        with self.assertRaisesRegex(ValueError, '"a" says nothing about .*arm'):
+            self.episodes([NEW, RLDS], cameras={"a": {"new": "wrist"}})
+        without = next(iter(self.episodes(NEW, cameras=[])))
+        self.assertNotIn("image", without)
+        np.testing.assert_array_equal(without["action"], plain["action"])
+
+
+class WholeEpisodesTest(episode_cases.Case):
+    def test_whole_episodes_have_every_step_in_order(self):
+        for folder, workers in ((NEW, 2), (OLD, 0)):
+            data = self.episodes(
+                folder, crop=32, frames=[-1, 0], actions=[0, 1], workers=workers
+            )
+            found = list(data.episodes())
+            self.assertEqual([len(e["step"]) for e in found], LENGTHS)
+            for episode in found:
+                self.check_lerobot(episode)
+                steps = list(range(len(episode["step"])))
+                self.assertEqual(episode["step"].tolist(), steps)
+            (second,) = data.episodes(lambda one: one["episode"] == 1)
+            self.assertEqual(set(second["episode"].tolist()), {1})
+            # Beside a loop, and broken off.
+            batches = iter(data)
+            next(batches)
+            for episode in data.episodes():
+                self.check_lerobot(episode)
+                break
+            next(batches)
+            data.close()
+            with self.assertRaisesRegex(RuntimeError, "closed"):
+                list(data.episodes())
+
+    def test_ranks_share_them(self):
+        found = []
+        for rank in range(2):
+            data = self.episodes(NEW, rank=rank, world_size=2)
+            found += [int(one["episode"][0]) for one in data.episodes()]
+        self.assertEqual(sorted(found), [0, 1, 2])
+
+    def test_a_damaged_one_is_an_error_with_its_place(self):
+        folder = self.folder / "copy"
+        shutil.copytree(OLD, folder)
+        video = next(folder.rglob("observation.images.top/*_000001.mp4"))
+        video.chmod(0o644)
+        data = video.read_bytes()
+        video.write_bytes(data[:200] + bytes(len(data) - 200))
+        episodes = self.episodes(folder).episodes()
+        next(episodes)
+        with self.assertRaisesRegex(
+            RuntimeError, "episode 1, step 0: .*000001.mp4"
+        ):
+            next(episodes)
+
+
+class StatisticsTest(episode_cases.Case):
+    def test_they_are_those_of_all_rows(self):
+        a = episode_cases.write_set(self.folder / "a", [5, 7])
+        b = episode_cases.write_set(
+            self.folder / "b", [3, 900], action=5, without=["state"]
+        )
+        data = self.episodes({a: 3, b: 1}, rank=1, world_size=2)
+        found = json.loads(json.dumps(data.statistics()))
+        for name, steps, width in (("a", 12, 3), ("b", 903, 5)):
+            rows = np.arange(steps)[:, None] + np.arange(width) / 4
+            action = found[name]["action"]
+            self.assertEqual(action["count"], steps)
+            for key, wanted in (
+                ("mean", rows.mean(0)),
+                ("std", rows.std(0)),
+                ("min", rows.min(0)),
+                ("max", rows.max(0)),
+                ("q01", np.percentile(rows, 1, axis=0)),
+                ("q99", np.percentile(rows, 99, axis=0)),
+            ):
+                np.testing.assert_allclose(action[key], wanted, atol=1e-5)
+        self.assertIn("state", found["a"])
+        self.assertNotIn("state", found["b"])
 
 
 class BadDataTest(episode_cases.Case):

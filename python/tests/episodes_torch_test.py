@@ -52,7 +52,7 @@ class PageTest(episode_cases.Case):
         (self.folder / "bridge").symlink_to(RLDS)
         page = (cases.ROOT / "docs/python_episodes.md").read_text()
         blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, re.MULTILINE)
-        self.assertEqual(len(blocks), 4)
+        self.assertEqual(len(blocks), 7)
         names = {}
         with contextlib.chdir(self.folder):
             for block in blocks:
@@ -61,6 +61,7 @@ class PageTest(episode_cases.Case):
         self.assertTrue(torch.isfinite(names["loss"]))
         self.assertEqual(names["names"], ["bridge", "pusht"])
         self.assertEqual(len(names["continued"]["step"]), 3)
+        self.assertEqual(names["normalized"].shape, (8, 4, 3))
 
 
 if __name__ == "__main__":

@@ -36,8 +36,10 @@ void EpisodeCache::Keep(int64_t entry, int64_t bytes,
 }
 
 struct EpisodeMaker::Sample {
-  const EpisodeSet& set;
+  const EpisodeLayout& layout;
+  const int64_t capacity;
   const EpisodeSet::Dataset& dataset;
+  const EpisodeSet::Steps& steps_at;
   const Episode& episode;
   int64_t step;
   int64_t last;
@@ -46,9 +48,9 @@ struct EpisodeMaker::Sample {
 
   template <typename T>
   T* Field(int number) const {
-    const BatchField& field = set.fields()[number];
-    return reinterpret_cast<T*>(
-        batch + field.offset * set.options().batch_size + field.bytes * place);
+    const BatchField& field = layout.fields[number];
+    return reinterpret_cast<T*>(batch + field.offset * capacity +
+                                field.bytes * place);
   }
   void Number(int number, int64_t value) const {
     *Field<int64_t>(number) = value;
@@ -61,6 +63,12 @@ struct EpisodeMaker::Sample {
     return step + offset < 0 || step + offset > last;
   }
 
+  void Pads(int number, const std::vector<int64_t>& offsets) const {
+    if (number < 0) return;
+    auto* is_pad = Field<uint8_t>(number);
+    for (const int64_t offset : offsets) *is_pad++ = IsPad(offset) ? 1 : 0;
+  }
+
   // `row_of` is the row of a step, of `width` numbers.
   template <typename RowOf>
   void Rows(const EpisodeFields::Rows& fields,
@@ -68,22 +76,24 @@ struct EpisodeMaker::Sample {
             const RowOf& row_of) const {
     if (fields.values < 0) return;
     auto* out = Field<float>(fields.values);
-    auto* is_pad = Field<uint8_t>(fields.is_pad);
     for (const int64_t offset : offsets) {
       if (width > 0) {
         std::copy_n(row_of(static_cast<int>(StepAt(offset))), width, out);
       }
       std::fill(out + width, out + fields.width, 0.0f);
       out += fields.width;
-      *is_pad++ = IsPad(offset) ? 1 : 0;
     }
+    Pads(fields.is_pad, offsets);
     auto* const mask = Field<uint8_t>(fields.mask);
     for (int i = 0; i < fields.width; ++i) mask[i] = i < width ? 1 : 0;
   }
 };
 
-EpisodeMaker::EpisodeMaker(const EpisodeSet& set)
+EpisodeMaker::EpisodeMaker(const EpisodeSet& set, const EpisodeLayout& layout,
+                           int64_t capacity)
     : set_(set),
+      layout_(layout),
+      capacity_(capacity),
       normalization_(
           MakeNormalization(set.options().mean, set.options().std, 255, 3)),
       pixels_(set.options().frame.bytes()) {}
@@ -95,10 +105,18 @@ absl::Status EpisodeMaker::Make(int64_t item, uint64_t, void* batch,
   ASSIGN_OR_RETURN(const std::shared_ptr<const Episode> episode,
                    set_.OpenEpisode(where.entry));
   const EpisodeSet::Dataset& dataset = set_.datasets()[entry.dataset];
-  const Sample sample{set_,       dataset,         *episode,
-                      where.step, entry.steps - 1, static_cast<char*>(batch),
+  static const auto& single = *new EpisodeSet::Steps;
+  const bool is_single = &layout_ == &set_.step_layout();
+  const Sample sample{layout_,
+                      capacity_,
+                      dataset,
+                      is_single ? single : dataset.steps_at,
+                      *episode,
+                      where.step,
+                      entry.steps - 1,
+                      static_cast<char*>(batch),
                       place};
-  const EpisodeFields& fields = set_.places();
+  const EpisodeFields& fields = layout_.places;
   sample.Number(fields.dataset, entry.dataset);
   sample.Number(fields.episode, entry.number);
   sample.Number(fields.step, where.step);
@@ -108,26 +126,24 @@ absl::Status EpisodeMaker::Make(int64_t item, uint64_t, void* batch,
         fields.instruction,
         set_.NumberOf(episode->instruction(static_cast<int>(where.step))));
   }
-  sample.Rows(fields.action, dataset.action_steps, dataset.action_width,
+  sample.Rows(fields.action, sample.steps_at.actions, dataset.action_width,
               [&](int step) { return episode->action(step); });
-  sample.Rows(fields.state, dataset.state_steps, dataset.state_width,
+  sample.Rows(fields.state, sample.steps_at.states, dataset.state_width,
               [&](int step) { return episode->state(step); });
-  for (size_t camera = 0; camera < dataset.cameras.size(); ++camera) {
+  for (size_t camera = 0; camera < fields.frames.size(); ++camera) {
     RETURN_IF_ERROR(MakeFrames(sample, camera));
   }
   return absl::OkStatus();
 }
 
 absl::Status EpisodeMaker::MakeFrames(const Sample& sample, size_t camera) {
-  const int number = set_.places().frames[camera];
-  const std::vector<int64_t>& offsets = sample.dataset.frame_steps;
+  const int number = layout_.places.frames[camera];
+  const std::vector<int64_t>& offsets = sample.steps_at.frames;
   auto* const out = sample.Field<uint8_t>(number);
-  auto* const is_pad =
-      sample.Field<uint8_t>(set_.places().frame_is_pad[camera]);
+  sample.Pads(layout_.places.frame_is_pad[camera], offsets);
   const int64_t bytes =
-      set_.fields()[number].bytes / static_cast<int64_t>(offsets.size());
+      layout_.fields[number].bytes / static_cast<int64_t>(offsets.size());
   for (size_t i = 0; i < offsets.size(); ++i) {
-    is_pad[i] = sample.IsPad(offsets[i]) ? 1 : 0;
     const int64_t step = sample.StepAt(offsets[i]);
     uint8_t* const frame = out + static_cast<int64_t>(i) * bytes;
     // Steps beyond an end are the same one.

@@ -43,7 +43,10 @@ class EpisodeCache {
 
 class EpisodeMaker : public ItemMaker {
  public:
-  explicit EpisodeMaker(const EpisodeSet& set);
+  // Writes to batches of `capacity` samples: of the set's batches, or, without
+  // offsets, of whole episodes.
+  EpisodeMaker(const EpisodeSet& set, const EpisodeLayout& layout,
+               int64_t capacity);
 
   absl::Status Make(int64_t item, uint64_t seed, void* batch,
                     int place) override;
@@ -55,6 +58,8 @@ class EpisodeMaker : public ItemMaker {
   absl::Status MakeFrame(absl::string_view file, uint8_t* out);
 
   const EpisodeSet& set_;
+  const EpisodeLayout& layout_;
+  const int64_t capacity_;
   const Normalization normalization_;
   FrameDecoder decoder_;
   std::vector<uint8_t> pixels_;

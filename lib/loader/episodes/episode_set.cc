@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <set>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -135,7 +135,7 @@ absl::StatusOr<std::unique_ptr<EpisodeSet>> EpisodeSet::Open(
   for (MixtureSource& source : sources) {
     RETURN_IF_ERROR(set->AddDataset(std::move(source)));
   }
-  set->verified_.reset(new std::atomic<bool>[set->entries_.size()]());
+  RETURN_IF_ERROR(set->Number());
   for (Dataset& dataset : set->datasets_) {
     RETURN_IF_ERROR(set->ReadFirst(&dataset));
   }
@@ -156,12 +156,10 @@ absl::Status EpisodeSet::AddDataset(MixtureSource source) {
         PlaceOf(dataset.source), ": has no .tfrecord file; copy it again"));
   }
   RETURN_IF_ERROR(ChooseCameras(&dataset));
-  ASSIGN_OR_RETURN(dataset.frame_steps,
-                   InSteps(options_.frames, dataset.source));
-  ASSIGN_OR_RETURN(dataset.action_steps,
-                   InSteps(options_.actions, dataset.source));
-  ASSIGN_OR_RETURN(dataset.state_steps,
-                   InSteps(options_.states, dataset.source));
+  Steps& at = dataset.steps_at;
+  ASSIGN_OR_RETURN(at.frames, InSteps(options_.frames, dataset.source));
+  ASSIGN_OR_RETURN(at.actions, InSteps(options_.actions, dataset.source));
+  ASSIGN_OR_RETURN(at.states, InSteps(options_.states, dataset.source));
   return FindEpisodes(static_cast<int>(datasets_.size()) - 1);
 }
 
@@ -171,14 +169,27 @@ absl::Status EpisodeSet::ChooseCameras(Dataset* dataset) const {
       source.cameras.empty()
           ? "it has no camera"
           : absl::StrCat("it has ", absl::StrJoin(source.cameras, ", "));
-  if (options_.cameras.empty()) {
-    if (source.image.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          PlaceOf(source), ": has no camera, so that it cannot be read"));
-    }
-    dataset->cameras = {source.image};
+  if (source.image.empty() && source.cameras.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        PlaceOf(source), ": has no camera, so that it cannot be read"));
   }
-  for (const std::string& name : options_.cameras) {
+  const std::string main =
+      source.image.empty() ? source.cameras[0] : source.image;
+  // Without cameras, its frames are only counted.
+  if (options_.cameras.empty()) dataset->cameras = {main};
+  for (const EpisodeCamera& camera : options_.cameras) {
+    const auto own = camera.feature_of.find(source.name);
+    const std::string& name =
+        own != camera.feature_of.end() ? own->second : camera.feature;
+    if (name.empty() && !camera.feature_of.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cameras: \"", camera.key, "\" says nothing about ",
+                       PlaceOf(source), "; ", has));
+    }
+    if (name.empty()) {
+      dataset->cameras.push_back(main);
+      continue;
+    }
     const std::vector<std::string> found = CamerasOf(source, name);
     if (found.empty()) {
       return absl::InvalidArgumentError(
@@ -250,6 +261,11 @@ absl::Status EpisodeSet::FindEpisodes(int number) {
           !absl::SimpleAtoi(texts[0], &entry.number)) {
         entry.number = -1;
       }
+      const std::string& instruction = dataset.source.instruction;
+      if (!instruction.empty() && example.Bytes(instruction, &texts).ok() &&
+          !texts.empty()) {
+        entry.text = NumberOf(texts[0]);
+      }
       open.Release(entry.place.offset);
       if (!steps.ok()) {
         found[i].faults.push_back(
@@ -261,32 +277,60 @@ absl::Status EpisodeSet::FindEpisodes(int number) {
       found[i].entries.push_back(entry);
     }
   });
-  dataset.first_item = items_;
-  dataset.first_episode = static_cast<int64_t>(entries_.size());
+  int64_t next = 0;
   for (Found& shard : found) {
     for (const absl::Status& fault : shard.faults) {
       RETURN_IF_ERROR(LeaveOut(dataset, fault));
     }
     for (Entry& entry : shard.entries) {
-      if (entry.number < 0) {
-        entry.number =
-            static_cast<int64_t>(entries_.size()) - dataset.first_episode;
-      }
-      entry.first_item = items_;
-      items_ += entry.steps;
+      if (entry.number < 0) entry.number = next;
+      ++next;
       largest_bytes_ = std::max(largest_bytes_, entry.place.bytes);
       entries_.push_back(entry);
     }
   }
-  dataset.steps = items_ - dataset.first_item;
-  dataset.episodes =
-      static_cast<int64_t>(entries_.size()) - dataset.first_episode;
-  dataset.weight = dataset.source.weight;
-  if (options_.balance) dataset.weight *= static_cast<double>(dataset.steps);
-  if (dataset.episodes > 0) return absl::OkStatus();
+  if (next > 0) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat(
       PlaceOf(dataset.source), ": has no episode that can be used",
       unusable_.empty() ? "" : absl::StrCat("; the last: ", unusable_.back())));
+}
+
+absl::Status EpisodeSet::Number() {
+  items_ = 0;
+  for (Dataset& dataset : datasets_) dataset.episodes = dataset.steps = 0;
+  // Those of a data set follow each other.
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    Dataset& dataset = datasets_[entry.dataset];
+    if (dataset.episodes++ == 0) {
+      dataset.first_item = items_;
+      dataset.first_episode = static_cast<int64_t>(i);
+    }
+    entry.first_item = items_;
+    items_ += entry.steps;
+    dataset.steps += entry.steps;
+  }
+  for (Dataset& dataset : datasets_) {
+    if (dataset.episodes == 0) {
+      return absl::NotFoundError(absl::StrCat("filter: keeps no episode of ",
+                                              PlaceOf(dataset.source),
+                                              "; leave the data set out"));
+    }
+    dataset.weight = dataset.source.weight;
+    if (options_.balance) dataset.weight *= static_cast<double>(dataset.steps);
+  }
+  verified_.reset(new std::atomic<bool>[entries_.size()]());
+  cache_ = std::make_unique<EpisodeCache>(kCacheBytes);
+  return absl::OkStatus();
+}
+
+absl::Status EpisodeSet::Keep(const std::vector<bool>& kept) {
+  std::vector<Entry> entries;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (kept[i]) entries.push_back(entries_[i]);
+  }
+  entries_ = std::move(entries);
+  return Number();
 }
 
 EpisodeOptions EpisodeSet::EpisodeOptionsOf(const Dataset& dataset) const {
@@ -332,88 +376,62 @@ absl::Status EpisodeSet::ReadFirst(Dataset* dataset) {
   return Named(absl::StrCat("data set \"", dataset->source.name, "\""), last);
 }
 
-int EpisodeSet::AddField(const std::string& key, const char* type,
-                         std::vector<int64_t> shape) {
-  BatchField& field = fields_.emplace_back();
-  field.key = key;
-  field.type = type;
-  field.bytes = type[1] - '0';
-  for (const int64_t side : shape) field.bytes *= side;
-  field.shape = std::move(shape);
-  field.offset = sample_bytes_;
-  sample_bytes_ += field.bytes;
-  return static_cast<int>(fields_.size()) - 1;
+EpisodeLayoutSpec EpisodeSet::SpecOf(int64_t frames, int64_t actions,
+                                     int64_t states) const {
+  EpisodeLayoutSpec spec;
+  for (const EpisodeCamera& camera : options_.cameras) {
+    spec.cameras.push_back(camera.key);
+  }
+  spec.frames = frames;
+  spec.actions = actions;
+  spec.states = states;
+  for (const Dataset& dataset : datasets_) {
+    spec.action_width = std::max(spec.action_width, dataset.action_width);
+    spec.state_width = std::max(spec.state_width, dataset.state_width);
+    spec.has_instructions |= !dataset.source.instruction.empty();
+  }
+  spec.frame = options_.frame;
+  spec.format = options_.format;
+  return spec;
 }
 
 absl::Status EpisodeSet::LayOut() {
-  bool has_instructions = false;
-  for (const Dataset& dataset : datasets_) {
-    EpisodeFields& places = places_;
-    places.action.width = std::max(places.action.width, dataset.action_width);
-    places.state.width = std::max(places.state.width, dataset.state_width);
-    has_instructions |= !dataset.source.instruction.empty();
-  }
+  const auto count = [](const StepOffsets& offsets) {
+    return static_cast<int64_t>(offsets.at.size());
+  };
+  layout_ = LayOutEpisodes(SpecOf(
+      count(options_.frames), count(options_.actions), count(options_.states)));
+  step_layout_ = LayOutEpisodes(SpecOf(1, options_.actions.at.empty() ? 0 : 1,
+                                       options_.states.at.empty() ? 0 : 1));
   const std::string& first = datasets_[0].source.name;
-  if (options_.needs_actions && places_.action.width == 0) {
+  if (options_.needs_actions && layout_.places.action.width == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "actions: data set \"", first, "\" has none; leave actions out"));
   }
-  if (options_.needs_states && places_.state.width == 0) {
+  if (options_.needs_states && layout_.places.state.width == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "state: data set \"", first, "\" has none; leave state out"));
   }
-  // Wide types first, so that each field is aligned whatever the batch size.
-  places_.dataset = AddField("dataset", "i8", {});
-  places_.episode = AddField("episode", "i8", {});
-  places_.step = AddField("step", "i8", {});
-  places_.index = AddField("index", "i8", {});
-  if (has_instructions) places_.instruction = AddField("instruction", "i8", {});
-  const auto add_rows = [&](const char* key, const StepOffsets& offsets,
-                            EpisodeFields::Rows* rows) {
-    if (rows->width == 0 || offsets.at.empty()) return;
-    rows->values = AddField(
-        key, "f4", {static_cast<int64_t>(offsets.at.size()), rows->width});
-  };
-  add_rows("action", options_.actions, &places_.action);
-  add_rows("state", options_.states, &places_.state);
-  const auto frames = static_cast<int64_t>(options_.frames.at.size());
-  const bool is_planes = SampleShape{0, 0, 0, options_.format}.is_planes();
-  const bool is_float = SampleShape{0, 0, 0, options_.format}.is_float();
-  const int64_t height = options_.frame.height;
-  const int64_t width = options_.frame.width;
-  std::vector<std::string> keys = options_.cameras;
-  if (keys.empty()) keys = {"image"};
-  for (const std::string& key : keys) {
-    places_.frames.push_back(
-        AddField(key, is_float ? "f4" : "u1",
-                 is_planes ? std::vector<int64_t>{frames, 3, height, width}
-                           : std::vector<int64_t>{frames, height, width, 3}));
-  }
-  for (const std::string& key : keys) {
-    places_.frame_is_pad.push_back(
-        AddField(absl::StrCat(key, "_is_pad"), "b1", {frames}));
-  }
-  const auto add_flags = [&](const char* key, const StepOffsets& offsets,
-                             EpisodeFields::Rows* rows) {
-    if (rows->values < 0) return;
-    rows->is_pad = AddField(absl::StrCat(key, "_is_pad"), "b1",
-                            {static_cast<int64_t>(offsets.at.size())});
-    rows->mask = AddField(absl::StrCat(key, "_mask"), "b1", {rows->width});
-  };
-  add_flags("action", options_.actions, &places_.action);
-  add_flags("state", options_.states, &places_.state);
-  std::vector<std::string> seen;
-  for (const BatchField& field : fields_) {
-    if (std::find(seen.begin(), seen.end(), field.key) != seen.end()) {
+  std::set<std::string> seen;
+  for (const BatchField& field : layout_.fields) {
+    if (!seen.insert(field.key).second) {
       return absl::InvalidArgumentError(absl::StrCat(
           "cameras: \"", field.key,
           "\" is there twice; name each camera once, and none like another "
           "part of a batch"));
     }
-    seen.push_back(field.key);
   }
-  // So that the next batch in memory is aligned too.
-  sample_bytes_ = (sample_bytes_ + 7) / 8 * 8;
+  return absl::OkStatus();
+}
+
+absl::Status EpisodeSet::ReadEpisode(int64_t entry, void* out) const {
+  const Entry& read = entries_[entry];
+  EpisodeMaker maker(*this, step_layout_, read.steps);
+  for (int64_t step = 0; step < read.steps; ++step) {
+    const absl::Status made =
+        maker.Make(read.first_item + step, 0, out, static_cast<int>(step));
+    if (!made.ok()) return Named(name(read.first_item + step), made);
+  }
   return absl::OkStatus();
 }
 
@@ -481,7 +499,7 @@ int64_t EpisodeSet::Replacement(int64_t item, int64_t attempt) const {
 }
 
 std::unique_ptr<ItemMaker> EpisodeSet::NewMaker() {
-  return std::make_unique<EpisodeMaker>(*this);
+  return std::make_unique<EpisodeMaker>(*this, layout_, options_.batch_size);
 }
 
 std::string EpisodeSet::left_out() const {

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/batch.h"
+#include "lib/loader/episodes/episode_layout.h"
 #include "lib/loader/episodes/sample_order.h"
 #include "lib/loader/made_source.h"
 #include "lib/loader/mixture/dataset_stream.h"
@@ -37,10 +38,17 @@ struct StepOffsets {
   bool in_seconds = false;
 };
 
+// A camera: what batches call it, and its feature, or the last parts of that. A
+// data set may have another one.
+struct EpisodeCamera {
+  std::string key;
+  // Empty: the main camera of each data set.
+  std::string feature;
+  std::map<std::string, std::string> feature_of;  // By data set.
+};
+
 struct EpisodeSetOptions {
-  // What cameras are called: features, or their last parts. Empty: the main
-  // camera of each data set, which batches call `image`.
-  std::vector<std::string> cameras;
+  std::vector<EpisodeCamera> cameras = {{"image", "", {}}};
   StepOffsets frames;
   StepOffsets actions;
   StepOffsets states;
@@ -64,53 +72,22 @@ struct EpisodeSetOptions {
   bool fail = false;
 };
 
-// An array of a batch. It begins at `offset` times the batch size, and has
-// `bytes` per sample.
-struct BatchField {
-  std::string key;
-  // As numpy has it: `u1`, `b1`, `f4` or `i8`.
-  const char* type = "";
-  // Of a sample.
-  std::vector<int64_t> shape;
-  int64_t offset = 0;
-  int64_t bytes = 0;
-};
-
-// The fields by what they hold: numbers in EpisodeSet::fields, -1 for what a
-// sample does not have.
-struct EpisodeFields {
-  int dataset = -1;
-  int episode = -1;
-  int step = -1;
-  int index = -1;
-  int instruction = -1;
-  // A row per offset, whether it is padded, and which numbers of a row are of
-  // the data set.
-  struct Rows {
-    int values = -1;
-    int is_pad = -1;
-    int mask = -1;
-    int width = 0;
-  };
-  Rows action;
-  Rows state;
-  // By camera.
-  std::vector<int> frames;
-  std::vector<int> frame_is_pad;
-};
-
 class EpisodeCache;
 
 class EpisodeSet : public MadeSource {
  public:
+  // Offsets in steps.
+  struct Steps {
+    std::vector<int64_t> frames = {0};
+    std::vector<int64_t> actions = {0};
+    std::vector<int64_t> states = {0};
+  };
   struct Dataset {
     MixtureSource source;
     // The feature of each camera.
     std::vector<std::string> cameras;
     std::vector<std::unique_ptr<MappedShard>> shards;
-    std::vector<int64_t> frame_steps;
-    std::vector<int64_t> action_steps;
-    std::vector<int64_t> state_steps;
+    Steps steps_at;
     int action_width = 0;
     int state_width = 0;
     // Its items and episodes follow each other.
@@ -127,6 +104,8 @@ class EpisodeSet : public MadeSource {
     int64_t number = 0;
     int64_t first_item = 0;
     int64_t steps = 0;
+    // Its first instruction, by NumberOf; -1 for none.
+    int64_t text = -1;
   };
   // Where an item is.
   struct ItemStep {
@@ -147,15 +126,23 @@ class EpisodeSet : public MadeSource {
   int64_t samples() const override;
   int64_t ItemAt(int64_t epoch, int64_t place) const override;
   int64_t Replacement(int64_t item, int64_t attempt) const override;
-  int64_t sample_bytes() const override { return sample_bytes_; }
+  int64_t sample_bytes() const override { return layout_.sample_bytes; }
   std::unique_ptr<ItemMaker> NewMaker() override;
 
   const EpisodeSetOptions& options() const { return options_; }
   const std::vector<Dataset>& datasets() const { return datasets_; }
   const std::vector<Entry>& entries() const { return entries_; }
-  const std::vector<BatchField>& fields() const { return fields_; }
-  const EpisodeFields& places() const { return places_; }
+  // Of batches; and of whole episodes, each of whose samples is a step without
+  // what is around it.
+  const EpisodeLayout& layout() const { return layout_; }
+  const EpisodeLayout& step_layout() const { return step_layout_; }
   ItemStep Find(int64_t item) const;
+  // Keeps only the episodes of which it is true, and numbers the items anew.
+  // NotFound if a data set has none left. REQUIRES: nothing is read meanwhile.
+  absl::Status Keep(const std::vector<bool>& kept);
+  // Reads all steps of an episode, in order, to memory that is laid out as a
+  // batch of them by step_layout(). Thread-safe.
+  absl::Status ReadEpisode(int64_t entry, void* out) const;
   // Episodes that cannot be read, in words; empty if there are none.
   std::string left_out() const;
 
@@ -186,18 +173,19 @@ class EpisodeSet : public MadeSource {
   absl::Status FindEpisodes(int number);
   absl::Status LeaveOut(const Dataset& dataset, const absl::Status& reason);
   absl::Status ReadFirst(Dataset* dataset);
+  // Gives the kept entries their places in the order of items.
+  absl::Status Number();
   absl::Status LayOut();
-  int AddField(const std::string& key, const char* type,
-               std::vector<int64_t> shape);
+  EpisodeLayoutSpec SpecOf(int64_t frames, int64_t actions,
+                           int64_t states) const;
   EpisodeOptions EpisodeOptionsOf(const Dataset& dataset) const;
 
   const EpisodeSetOptions options_;
   std::vector<Dataset> datasets_;
   std::vector<Entry> entries_;
   std::unique_ptr<std::atomic<bool>[]> verified_;  // By entry.
-  std::vector<BatchField> fields_;
-  EpisodeFields places_;
-  int64_t sample_bytes_ = 0;
+  EpisodeLayout layout_;
+  EpisodeLayout step_layout_;
   int64_t items_ = 0;
   int64_t largest_bytes_ = 0;
   int64_t video_bytes_ = 0;

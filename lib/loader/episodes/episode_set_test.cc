@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Loader>> LoaderOf(
 // The bytes of a field of one sample.
 std::string FieldOf(const EpisodeSet& set, const LoaderBatch& batch, int number,
                     int place) {
-  const BatchField& field = set.fields()[number];
+  const BatchField& field = set.layout().fields[number];
   return {reinterpret_cast<const char*>(batch.data) +
               field.offset * set.options().batch_size + field.bytes * place,
           static_cast<size_t>(field.bytes)};
@@ -71,9 +71,10 @@ TEST(EpisodeSetTest, SamplesAreTheSameForAnyNumberOfThreads) {
       for (int i = 0; i < (*batch)->batch.size; ++i) {
         items.insert((*batch)->batch.items[i]);
         std::string& sample = samples.emplace_back();
-        for (size_t field = 0; field < set->fields().size(); ++field) {
+        for (size_t field = 0; field < set->layout().fields.size(); ++field) {
           // The numbers of texts depend on who was first.
-          if (static_cast<int>(field) == set->places().instruction) continue;
+          if (static_cast<int>(field) == set->layout().places.instruction)
+            continue;
           sample += FieldOf(*set, (*batch)->batch, static_cast<int>(field), i);
         }
       }
@@ -90,7 +91,7 @@ TEST(EpisodeSetTest, NamesItsItemsAndRefusesACameraThatIsMissing) {
   const auto loader = LoaderOf(options, 0, &set);
   ASSERT_TRUE(loader.ok()) << loader.status();
   EXPECT_EQ(set->name(7), "data set \"a\": episode 1, step 1");
-  options.cameras = {"wrist"};
+  options.cameras = {{"wrist", "wrist", {}}};
   const auto refused = LoaderOf(options, 0, &set);
   EXPECT_THAT(std::string(refused.status().message()),
               HasSubstr("no camera \"wrist\"; it has frames"));

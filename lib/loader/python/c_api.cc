@@ -1,13 +1,12 @@
 #include "lib/loader/python/c_api.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,16 +17,11 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/loader/loader.h"
+#include "lib/loader/python/dlpack_export.h"
 #include "lib/loader/python/engine.h"
 #include "lib/loader/python/episode_settings.h"
 #include "lib/loader/python/settings.h"
 #include "lib/loader/source.h"
-
-// Python's own, in every process that has Python.
-extern "C" __attribute__((weak)) int PyCapsule_IsValid(void* capsule,
-                                                       const char* name);
-extern "C" __attribute__((weak)) void* PyCapsule_GetPointer(void* capsule,
-                                                            const char* name);
 
 namespace feedrate {
 
@@ -129,7 +123,9 @@ struct OpenLoader {
   std::string left_out;
 
   // The engine's source, if it has episodes; otherwise null.
-  const EpisodeSet* episodes = nullptr;
+  EpisodeSet* episodes = nullptr;
+  // Held by who reads whole episodes, and by who ends all.
+  std::shared_mutex reading;
 
   // Guards what follows: Python lets other threads run during every call.
   std::mutex mutex;
@@ -283,7 +279,9 @@ void Close(int64_t number) {
   if (loader == nullptr) return;
   // One that is waiting for a batch has the lock until its time is up.
   const std::lock_guard<std::mutex> lock(loader->mutex);
+  const std::lock_guard<std::shared_mutex> reading(loader->reading);
   loader->engine->End();
+  loader->episodes = nullptr;
   loader->engine = nullptr;
 }
 
@@ -362,86 +360,10 @@ void WriteTexts(int64_t count, const Text& text, char* out, int64_t* bytes) {
   }
 }
 
-// DLPack's binary interface, of all its versions before 1.0, which consumers
-// still take: github.com/dmlc/dlpack.
-struct DlTensor {
-  void* data;
-  int32_t device_type;
-  int32_t device_id;
-  int32_t ndim;
-  uint8_t type_code;
-  uint8_t type_bits;
-  uint16_t type_lanes;
-  int64_t* shape;
-  int64_t* strides;
-  uint64_t byte_offset;
-};
-struct DlManagedTensor {
-  DlTensor tensor;
-  void* owner;
-  void (*deleter)(DlManagedTensor* self);
-};
-constexpr int32_t kDlCpu = 1;
-constexpr int32_t kDlCuda = 2;
-constexpr uint8_t kDlUnsigned = 1;
-constexpr uint8_t kDlFloat = 2;
-constexpr char kDlName[] = "dltensor";
-
-// A batch that a consumer of DLPack has.
-struct Export {
-  DlManagedTensor managed = {};
-  int64_t shape[4] = {};
-  int64_t strides[4] = {};
-  std::shared_ptr<KeptBatch> batch;
-  // Where the consumer works on it; null in host memory.
-  void* stream = nullptr;
-  pid_t process = 0;
-};
-
-// Called by the consumer, on any thread.
-void EndExport(DlManagedTensor* managed) {
-  auto* const ended = static_cast<Export*>(managed->owner);
-  // A forked process has the memory, but neither the threads nor the GPU.
-  if (ended->process != getpid()) return;
-  if (ended->stream != nullptr) ended->batch->block->UsedBy(ended->stream);
-  delete ended;
-}
-
-DlManagedTensor* MakeExport(const Kept& kept, void* stream) {
-  auto made = std::make_unique<Export>();
-  const LoaderBatch& batch = kept.batch->batch;
-  const SampleShape& shape = batch.shape;
-  const int64_t planes[] = {batch.size, shape.channels, shape.height,
-                            shape.width};
-  const int64_t pixels[] = {batch.size, shape.height, shape.width,
-                            shape.channels};
-  std::copy_n(shape.is_planes() ? planes : pixels, 4, made->shape);
-  made->strides[3] = 1;
-  for (int i = 2; i >= 0; --i) {
-    made->strides[i] = made->strides[i + 1] * made->shape[i + 1];
-  }
-  DlTensor& tensor = made->managed.tensor;
-  tensor.data = const_cast<float*>(batch.data);
-  tensor.device_type = kept.gpu < 0 ? kDlCpu : kDlCuda;
-  tensor.device_id = std::max(kept.gpu, 0);
-  tensor.ndim = 4;
-  tensor.type_code = shape.is_float() ? kDlFloat : kDlUnsigned;
-  tensor.type_bits = shape.is_float() ? 32 : 8;
-  tensor.type_lanes = 1;
-  tensor.shape = made->shape;
-  tensor.strides = made->strides;
-  made->batch = kept.batch;
-  made->stream = kept.gpu < 0 ? nullptr : stream;
-  made->process = getpid();
-  made->managed.owner = made.get();
-  made->managed.deleter = EndExport;
-  return &made.release()->managed;
-}
-
 }  // namespace
 }  // namespace feedrate
 
-int feedrate_loader_abi() { return 6; }
+int feedrate_loader_abi() { return 7; }
 
 const char* feedrate_error() { return feedrate::last_error.c_str(); }
 
@@ -496,6 +418,50 @@ int feedrate_about(int64_t loader, const char** json) {
     text = feedrate::DescribeEpisodes(*open->episodes, open->options);
     *json = text.c_str();
     return absl::OkStatus();
+  });
+}
+
+int feedrate_entries(int64_t loader, int64_t* rows, int64_t* count) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    if (open->episodes == nullptr) return feedrate::NoEpisodes();
+    const auto& entries = open->episodes->entries();
+    *count = static_cast<int64_t>(entries.size());
+    if (rows == nullptr) return absl::OkStatus();
+    for (const auto& entry : entries) {
+      *rows++ = entry.dataset;
+      *rows++ = entry.number;
+      *rows++ = entry.steps;
+      *rows++ = entry.text;
+    }
+    return absl::OkStatus();
+  });
+}
+
+int feedrate_keep(int64_t loader, const uint8_t* kept, int64_t count) {
+  return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    if (open->episodes == nullptr) return feedrate::NoEpisodes();
+    if (count != static_cast<int64_t>(open->episodes->entries().size())) {
+      return absl::InternalError("needs a byte for each episode");
+    }
+    RETURN_IF_ERROR(
+        open->episodes->Keep(std::vector<bool>(kept, kept + count)));
+    open->samples = open->episodes->samples();
+    return absl::OkStatus();
+  });
+}
+
+int feedrate_episode(int64_t loader, int64_t entry, void* out) {
+  return feedrate::Guarded([&]() -> absl::Status {
+    // Several threads read at a time; closing waits for them.
+    const auto open = feedrate::OpenLoaders::All().Find(loader);
+    if (open == nullptr) return feedrate::Closed();
+    const std::shared_lock<std::shared_mutex> reading(open->reading);
+    if (open->episodes == nullptr) return feedrate::NoEpisodes();
+    const auto count = static_cast<int64_t>(open->episodes->entries().size());
+    if (entry < 0 || entry >= count) {
+      return absl::InternalError(absl::StrCat("has no episode ", entry));
+    }
+    return open->episodes->ReadEpisode(entry, out);
   });
 }
 
@@ -561,16 +527,11 @@ int feedrate_next(int64_t loader, double seconds, feedrate_batch* batch) {
 void feedrate_release(void* keep) { delete static_cast<feedrate::Kept*>(keep); }
 
 void* feedrate_dlpack(const void* keep, void* stream) {
-  return feedrate::MakeExport(*static_cast<const feedrate::Kept*>(keep),
-                              stream);
+  const auto& kept = *static_cast<const feedrate::Kept*>(keep);
+  return feedrate::ExportBatch(kept.batch, kept.gpu, stream);
 }
 
-void feedrate_drop_capsule(void* capsule) {
-  // A consumer has given it another name.
-  if (PyCapsule_IsValid(capsule, feedrate::kDlName) == 0) return;
-  feedrate::EndExport(static_cast<feedrate::DlManagedTensor*>(
-      PyCapsule_GetPointer(capsule, feedrate::kDlName)));
-}
+void feedrate_drop_capsule(void* capsule) { feedrate::DropCapsule(capsule); }
 
 int feedrate_faults(int64_t loader, int64_t* items, int64_t* in_epoch,
                     const char** text) {

@@ -72,6 +72,15 @@ int feedrate_left_out(int64_t loader, const char** text);
 // Of a loader of episodes: its data sets, the fields of its batches, and what
 // needs memory, as JSON. Valid until the thread's next call.
 int feedrate_about(int64_t loader, const char** json);
+// Writes four numbers for each episode: those of its data set, of the episode
+// in it, of its steps, and of its first text, -1 for none. With `rows` null,
+// only how many episodes there are.
+int feedrate_entries(int64_t loader, int64_t* rows, int64_t* count);
+// Keeps only the episodes whose byte is not 0. Before feedrate_start only.
+int feedrate_keep(int64_t loader, const uint8_t* kept, int64_t count);
+// Reads all steps of an episode, in order, in the calling thread, to memory of
+// the caller: `step_bytes` of feedrate_about for each step.
+int feedrate_episode(int64_t loader, int64_t entry, void* out);
 // The texts of episodes that have had numbers from `first` on so far, by which
 // fields of batches name them, each ending with a zero byte. Valid until the
 // thread's next call.

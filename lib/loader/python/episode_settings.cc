@@ -30,6 +30,26 @@ StepOffsets OffsetsOf(Settings* settings, const std::string& name) {
   return offsets;
 }
 
+// `KEY`, which is the feature, `KEY tab` for the main camera, `KEY tab
+// FEATURE`, or `KEY tab DATASET tab FEATURE` once or several times.
+std::vector<EpisodeCamera> CamerasOf(const std::vector<std::string>& lines) {
+  std::vector<EpisodeCamera> cameras;
+  for (const std::string& line : lines) {
+    const std::vector<std::string> parts = absl::StrSplit(line, '\t');
+    if (cameras.empty() || cameras.back().key != parts[0] ||
+        parts.size() != 3) {
+      cameras.push_back({parts[0], "", {}});
+    }
+    EpisodeCamera& camera = cameras.back();
+    if (parts.size() == 3) {
+      camera.feature_of[parts[1]] = parts[2];
+    } else {
+      camera.feature = parts.size() == 2 ? parts[1] : parts[0];
+    }
+  }
+  return cameras;
+}
+
 struct Sources {
   std::vector<MixtureSource> sources;
   bool has_weights = false;
@@ -71,7 +91,7 @@ absl::StatusOr<Sources> SourcesOf(const std::vector<std::string>& lines) {
 absl::StatusOr<std::unique_ptr<EpisodeSet>> OpenEpisodes(
     Settings* settings, const LoaderOptions& options) {
   EpisodeSetOptions set;
-  set.cameras = settings->All("camera");
+  set.cameras = CamerasOf(settings->All("camera"));
   set.frames = OffsetsOf(settings, "frames");
   set.actions = OffsetsOf(settings, "actions");
   set.states = OffsetsOf(settings, "states");
@@ -95,6 +115,21 @@ absl::StatusOr<std::unique_ptr<EpisodeSet>> OpenEpisodes(
   return EpisodeSet::Open(std::move(found.sources), set);
 }
 
+namespace {
+
+Json FieldsOf(const EpisodeLayout& layout) {
+  Json fields = Json::array();
+  for (const BatchField& field : layout.fields) {
+    fields.push_back({{"key", field.key},
+                      {"type", field.type},
+                      {"shape", field.shape},
+                      {"offset", field.offset}});
+  }
+  return fields;
+}
+
+}  // namespace
+
 std::string DescribeEpisodes(const EpisodeSet& set,
                              const LoaderOptions& options) {
   Json datasets = Json::array();
@@ -108,20 +143,15 @@ std::string DescribeEpisodes(const EpisodeSet& set,
                         {"action_width", dataset.action_width},
                         {"state_width", dataset.state_width}});
   }
-  Json fields = Json::array();
-  for (const BatchField& field : set.fields()) {
-    fields.push_back({{"key", field.key},
-                      {"type", field.type},
-                      {"shape", field.shape},
-                      {"offset", field.offset}});
-  }
   const EpisodeSet::Memory memory = set.memory();
   const int64_t batch = set.sample_bytes() * options.batch_size;
   const int64_t threads = options.workers > 0 ? options.workers : 1;
   // As many are being made, two wait to be used again, and one is the caller's.
   const int64_t batches = batch * (options.buffers + 3);
   const Json about = {{"datasets", std::move(datasets)},
-                      {"fields", std::move(fields)},
+                      {"fields", FieldsOf(set.layout())},
+                      {"step_fields", FieldsOf(set.step_layout())},
+                      {"step_bytes", set.step_layout().sample_bytes},
                       {"endless", set.options().by_weight},
                       {"memory",
                        {{"index", memory.index},

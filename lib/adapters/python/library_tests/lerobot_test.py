@@ -3,9 +3,10 @@
 Compares every sample with what lerobot's own loader gives for the same item
 (format v3.0), and with the rows and PyAV's frames (format v2.1). Pixels differ
 a little, since each converts colors in its own way. dev/checks/lerobot_test.sh
-runs it. With --bench it compares speeds instead: samples of two frames per
-second of the program in $MIXTURE, which crops them, and of torch's DataLoader
-over lerobot's data set, both shuffled, with two workers, in alternating rounds.
+runs it. With --bench it compares speeds instead, in alternating rounds with two
+workers: samples of two frames per second of the program in $MIXTURE and of
+feedrate.Episodes, which crop them, and of torch's DataLoader over lerobot's
+data set, all shuffled; and steps of whole episodes in their order.
 """
 
 import json
@@ -19,6 +20,7 @@ import time
 import unittest
 
 import av
+import feedrate
 import numpy as np
 import torch
 from lerobot.datasets.lerobot_dataset import LeRobotDataset
@@ -172,27 +174,44 @@ def samples_per_second(folder, per_episode):
     return row["throughput"]
 
 
+def opened_by_us(folder, **arguments):
+    return feedrate.Episodes(
+        folder,
+        batch_size=64,
+        cameras=[CAMERA],
+        crop=224,
+        workers=2,
+        **arguments,
+    )
+
+
+def per_second(batches, key):
+    start = time.perf_counter()
+    items = sum(len(batch[key]) for batch in batches)
+    return items / (time.perf_counter() - start)
+
+
 def bench(rounds=20):
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "set"
         written.write(data, sizes={CAMERA: (240, 320)}, episodes=30)
-        loader = torch.utils.data.DataLoader(
-            opened(data, 2),
-            batch_size=64,
-            shuffle=True,
-            num_workers=2,
-            persistent_workers=True,
+        how = {"batch_size": 64, "num_workers": 2, "persistent_workers": True}
+        data_loader = torch.utils.data.DataLoader
+        pairs = data_loader(opened(data, 2), shuffle=True, **how)
+        steps = data_loader(
+            LeRobotDataset("feedrate/test", root=data), shuffle=False, **how
         )
-
-        def epoch():
-            start = time.perf_counter()
-            items = sum(len(batch["index"]) for batch in loader)
-            return items / (time.perf_counter() - start)
-
+        ours = opened_by_us(data, frames=[0, 1], actions=[0, 1], shuffle=True)
+        whole = opened_by_us(data)
         sides = {
-            "lerobot": epoch,
+            "lerobot": lambda: per_second(pairs, "index"),
             "native": lambda: samples_per_second(folder, 1),
             "native, whole episodes": lambda: samples_per_second(folder, 0),
+            "feedrate.Episodes": lambda: per_second(ours, "index"),
+            "lerobot, steps in order": lambda: per_second(steps, "index"),
+            "feedrate.Episodes, episodes()": lambda: per_second(
+                whole.episodes(), "index"
+            ),
         }
         for side in sides.values():
             side()
@@ -201,15 +220,18 @@ def bench(rounds=20):
             for name, side in sides.items():
                 speeds[name].append(side())
     for name, values in speeds.items():
-        pairs = zip(values, speeds["lerobot"], strict=True)
-        ratios = sorted(ours / theirs for ours, theirs in pairs)
+        base = "lerobot"
+        if name.endswith("episodes()"):
+            base = "lerobot, steps in order"
+        both = zip(values, speeds[base], strict=True)
+        ratios = sorted(mine / theirs for mine, theirs in both)
         # The 6th and the 15th of 20 enclose the median 96 times in 100.
         rank = rounds * 5 // 20
         ratio = statistics.median(ratios)
         low, high = ratios[rank], ratios[-1 - rank]
         print(
             f"{name}: {statistics.median(values):,.0f} samples/s, "
-            f"{ratio:.2f} [{low:.2f}, {high:.2f}] times lerobot"
+            f"{ratio:.2f} [{low:.2f}, {high:.2f}] times {base}"
         )
 
 

@@ -1,0 +1,16 @@
+// Batches of images for consumers of DLPack.
+#pragma once
+
+#include <memory>
+
+#include "lib/loader/batch.h"
+
+namespace feedrate {
+
+// The batch as a new DLManagedTensor, as feedrate_dlpack (c_api.h) has it.
+// `gpu` is below 0 for host memory.
+void* ExportBatch(std::shared_ptr<KeptBatch> kept, int gpu, void* stream);
+// Destructor of a PyCapsule with one that nobody has taken.
+void DropCapsule(void* capsule);
+
+}  // namespace feedrate
