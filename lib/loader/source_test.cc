@@ -366,8 +366,8 @@ TEST(ParquetSourceTest, UnpacksPages) {
       EXPECT_EQ(pread(place.fd, &byte, 1, place.offset), 1);
     }
   }
-  EXPECT_THAT(ParquetSource({corpus + "gzip.parquet"}).status().message(),
-              HasSubstr("gzip.parquet: column image/bytes is compressed"));
+  EXPECT_THAT(ParquetSource({corpus + "zstd.parquet"}).status().message(),
+              HasSubstr("zstd.parquet: column image/bytes is compressed"));
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ TEST_P(ParquetTest, HasTheValuesThatPyarrowWrote) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, ParquetTest,
-                         ::testing::Values("snappy", "plain", "groups",
-                                           "pages"));
+                         ::testing::Values("snappy", "plain", "groups", "pages",
+                                           "gzip"));
 
 TEST_P(ParquetTest, GroupsMakeUpTheColumn) {
   const std::string bytes = Bytes(GetParam());
@@ -126,8 +126,8 @@ TEST(ParquetTest, WritesImagesThatItReads) {
 }
 
 TEST(ParquetTest, SaysWhatIsNotSupported) {
-  const std::string gzip = Bytes("gzip");
-  const auto packed = ParquetFile::Parse(gzip);
+  const std::string zstd = Bytes("zstd");
+  const auto packed = ParquetFile::Parse(zstd);
   ASSERT_TRUE(packed.ok()) << packed.status();
   EXPECT_THAT(packed->Read("number").status().message(),
               HasSubstr("column number is compressed by another method"));
@@ -141,6 +141,23 @@ TEST(ParquetTest, SaysWhatIsNotSupported) {
               HasSubstr("has no column none; it has number, float"));
   EXPECT_THAT(coded->Read("image/path").status().message(),
               HasSubstr("has no value in row 0"));
+}
+
+TEST(GzipTest, HasTheSizeThatItStates) {
+  // Of "aaaaaaaaaa", as gzip writes it.
+  const std::string packed(
+      "\x1f\x8b\x08\0\0\0\0\0\x02\x03\x4b\x4c\x84\x01\0"
+      "\xf0\xcd\x11\x4c\x0a\0\0\0",
+      23);
+  const auto out = UnpackGzip(packed, 10);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(*out, "aaaaaaaaaa");
+  for (const int64_t size : {-1, 0, 9, 11, 1 << 30}) {
+    EXPECT_FALSE(UnpackGzip(packed, size).ok()) << size;
+  }
+  for (size_t size = 0; size < packed.size(); ++size) {
+    EXPECT_FALSE(UnpackGzip(packed.substr(0, size), 10).ok()) << size;
+  }
 }
 
 TEST(ParquetTest, EveryCutIsAnError) {

@@ -1,5 +1,9 @@
 #include "lib/storage/parquet/thrift.h"
 
+#include <zlib.h>
+
+#include <limits>
+
 #include "lib/base/status_macros.h"
 #include "lib/storage/tfrecord.h"
 
@@ -207,6 +211,32 @@ absl::StatusOr<std::string> UnpackSnappy(absl::string_view packed,
     for (uint64_t i = 0; i < length; ++i) out.push_back(out[out.size() - back]);
   }
   if (out.size() != stated) return CutOffParquet();
+  return out;
+}
+
+absl::StatusOr<std::string> UnpackGzip(absl::string_view packed, int64_t size) {
+  // A byte stands for 1,032 at most.
+  if (size < 0 || static_cast<uint64_t>(size) / 1032 > packed.size() ||
+      packed.size() > std::numeric_limits<uInt>::max() / 2 ||
+      size > std::numeric_limits<uInt>::max() / 2) {
+    return CutOffParquet();
+  }
+  // One byte more shows what is too long.
+  std::string out(static_cast<size_t>(size) + 1, 0);
+  z_stream stream = {};
+  constexpr int kWithGzipHeader = 16;
+  if (inflateInit2(&stream, kWithGzipHeader + MAX_WBITS) != Z_OK) {
+    return absl::ResourceExhaustedError("memory ran out");
+  }
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const bool is_whole = inflate(&stream, Z_FINISH) == Z_STREAM_END &&
+                        stream.total_out == static_cast<uLong>(size);
+  inflateEnd(&stream);
+  if (!is_whole) return BadParquet("has damaged gzip data");
+  out.pop_back();
   return out;
 }
 

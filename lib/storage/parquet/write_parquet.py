@@ -48,6 +48,7 @@ def main():
         "groups": {"row_group_size": 7},
         "pages": {"data_page_version": "2.0", "max_rows_per_page": 6},
         "gzip": {"compression": "gzip"},
+        "zstd": {"compression": "zstd"},
         "delta": {
             "use_dictionary": False,
             "column_encoding": {"number": "DELTA_BINARY_PACKED"},
