@@ -36,10 +36,11 @@ KINDS = {
     "root": "installs packages",
 }
 MARK = re.compile(r"<!-- run: (.*?) -->")
-# How a command begins; PROGRAM stands for ours.
+# How a command begins; PROGRAM stands for ours. A loop that ends with a colon is
+# Python's.
 FIRST = r"""(\$\ )?(\w+=\S*\ +)*(
     make|bazel|pip|git|export|cd|tar|srun|curl|cat|apt-get|python3?|mkdir
-    |for\ \w+\ in|\w+=\S*|PROGRAM
+    |for\ \w+\ in(?!.*:$)|\w+=\S*|PROGRAM
     |(dev|tools|lib|bin|cloud|\$\w+|<environment>|\.)/\S+|\S*feedrate
     )(?=\s+[^=]|$)"""
 ABSOLUTE = re.compile(r"(?<![\w.$\"}/])/(?=(?:data|datasets|mnt|nfs|tmp)/)")

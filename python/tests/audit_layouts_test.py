@@ -26,8 +26,12 @@ ITEMS, VALIDATION, CLASSES, SIDE = 23, 12, 10, 128
 
 
 def pixels(data):
-    from PIL import Image
+    try:
+        from PIL import Image
+    except ImportError:  # TensorFlow's environment
+        import tensorflow
 
+        return tensorflow.io.decode_image(data).numpy()
     return np.asarray(Image.open(io.BytesIO(data)))
 
 
