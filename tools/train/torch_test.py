@@ -19,7 +19,9 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else ROOT
 CHECKPOINT = ROOT / "testdata/eval/byte_lm_tiny.ckpt"
-QUICK = ["--warmup-steps=2", "--measured-steps=4", "--batch-size=4"]
+# Beside other work a profile in fp16 may say nothing for five minutes.
+PATIENT = "--timeout=3600"
+QUICK = ["--warmup-steps=2", "--measured-steps=4", "--batch-size=4", PATIENT]
 # More threads than cores would wait for each other.
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 LONG = unittest.skipUnless(
