@@ -36,8 +36,8 @@ KINDS = {
     "root": "installs packages",
 }
 MARK = re.compile(r"<!-- run: (.*?) -->")
-# How a command begins; PROGRAM stands for ours. A loop that ends with a colon is
-# Python's.
+# How a command begins; PROGRAM stands for ours. A loop that ends with a colon
+# is Python's.
 FIRST = r"""(\$\ )?(\w+=\S*\ +)*(
     make|bazel|pip|git|export|cd|tar|srun|curl|cat|apt-get|python3?|mkdir
     |for\ \w+\ in(?!.*:$)|\w+=\S*|PROGRAM
