@@ -158,6 +158,14 @@ __device__ __forceinline__ void Products(float (&c)[kCount]) {
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(c[i])::"memory");
 }
 
+// Operands of an asm statement: the sums c[i], c[i + 1] and so on.
+#define HOPPER_SUMS_4(c, i) \
+  "+f"(c[i]), "+f"(c[(i) + 1]), "+f"(c[(i) + 2]), "+f"(c[(i) + 3])
+#define HOPPER_SUMS_8(c, i) HOPPER_SUMS_4(c, i), HOPPER_SUMS_4(c, (i) + 4)
+#define HOPPER_SUMS_32(c, i)                                                  \
+  HOPPER_SUMS_8(c, i), HOPPER_SUMS_8(c, (i) + 8), HOPPER_SUMS_8(c, (i) + 16), \
+      HOPPER_SUMS_8(c, (i) + 24)
+
 // c (+)= a b, 64 x 128 x 16. kTransposed: b is stored by rows of its 16 inner
 // values, else by rows of its 128 columns.
 template <bool kTransposed>
@@ -175,19 +183,7 @@ __device__ __forceinline__ void Multiply64x128(float (&c)[64], uint64_t a,
       "%54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
       "%64, %65, p, 1, 1, 0, %67;\n"
       "}\n"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
-        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]),
-        "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]),
-        "+f"(c[16]), "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]),
-        "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), "+f"(c[25]),
-        "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]),
-        "+f"(c[31]), "+f"(c[32]), "+f"(c[33]), "+f"(c[34]), "+f"(c[35]),
-        "+f"(c[36]), "+f"(c[37]), "+f"(c[38]), "+f"(c[39]), "+f"(c[40]),
-        "+f"(c[41]), "+f"(c[42]), "+f"(c[43]), "+f"(c[44]), "+f"(c[45]),
-        "+f"(c[46]), "+f"(c[47]), "+f"(c[48]), "+f"(c[49]), "+f"(c[50]),
-        "+f"(c[51]), "+f"(c[52]), "+f"(c[53]), "+f"(c[54]), "+f"(c[55]),
-        "+f"(c[56]), "+f"(c[57]), "+f"(c[58]), "+f"(c[59]), "+f"(c[60]),
-        "+f"(c[61]), "+f"(c[62]), "+f"(c[63])
+      : HOPPER_SUMS_32(c, 0), HOPPER_SUMS_32(c, 32)
       : "l"(a), "l"(b), "r"(static_cast<int>(add)),
         "n"(static_cast<int>(kTransposed)));
 }
@@ -206,17 +202,8 @@ __device__ __forceinline__ void Multiply64x104(float (&c)[52], uint64_t a,
       "%43, %44, %45, %46, %47, %48, %49, %50, %51}, "
       "%52, %53, p, 1, 1, 0, 0;\n"
       "}\n"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
-        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]),
-        "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]),
-        "+f"(c[16]), "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]),
-        "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), "+f"(c[25]),
-        "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]),
-        "+f"(c[31]), "+f"(c[32]), "+f"(c[33]), "+f"(c[34]), "+f"(c[35]),
-        "+f"(c[36]), "+f"(c[37]), "+f"(c[38]), "+f"(c[39]), "+f"(c[40]),
-        "+f"(c[41]), "+f"(c[42]), "+f"(c[43]), "+f"(c[44]), "+f"(c[45]),
-        "+f"(c[46]), "+f"(c[47]), "+f"(c[48]), "+f"(c[49]), "+f"(c[50]),
-        "+f"(c[51])
+      : HOPPER_SUMS_32(c, 0), HOPPER_SUMS_8(c, 32), HOPPER_SUMS_8(c, 40),
+        HOPPER_SUMS_4(c, 48)
       : "l"(a), "l"(b), "r"(static_cast<int>(add)));
 }
 // The same with 16, 48 and 64 columns.
@@ -231,8 +218,7 @@ __device__ __forceinline__ void Multiply64x16(float (&c)[kCount], uint64_t a,
       "{%0, %1, %2, %3, %4, %5, %6, %7}, "
       "%8, %9, p, 1, 1, 0, 0;\n"
       "}\n"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
-        "+f"(c[6]), "+f"(c[7])
+      : HOPPER_SUMS_8(c, 0)
       : "l"(a), "l"(b), "r"(static_cast<int>(add)));
 }
 template <int kCount>
@@ -247,11 +233,7 @@ __device__ __forceinline__ void Multiply64x48(float (&c)[kCount], uint64_t a,
       "%15, %16, %17, %18, %19, %20, %21, %22, %23}, "
       "%24, %25, p, 1, 1, 0, 0;\n"
       "}\n"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
-        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]),
-        "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]),
-        "+f"(c[16]), "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]),
-        "+f"(c[21]), "+f"(c[22]), "+f"(c[23])
+      : HOPPER_SUMS_8(c, 0), HOPPER_SUMS_8(c, 8), HOPPER_SUMS_8(c, 16)
       : "l"(a), "l"(b), "r"(static_cast<int>(add)));
 }
 template <int kCount>
@@ -267,13 +249,7 @@ __device__ __forceinline__ void Multiply64x64(float (&c)[kCount], uint64_t a,
       "%29, %30, %31}, "
       "%32, %33, p, 1, 1, 0, 0;\n"
       "}\n"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
-        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]),
-        "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]),
-        "+f"(c[16]), "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]),
-        "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), "+f"(c[25]),
-        "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]),
-        "+f"(c[31])
+      : HOPPER_SUMS_32(c, 0)
       : "l"(a), "l"(b), "r"(static_cast<int>(add)));
 }
 // 64 x 64 x 16 with a in registers: of each 16 rows of a warp, rows g and g +
@@ -291,13 +267,7 @@ __device__ __forceinline__ void MultiplyRegisters64x64(float (&c)[32],
       "%29, %30, %31}, "
       "{%32, %33, %34, %35}, %36, p, 1, 1, 1;\n"
       "}\n"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
-        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]),
-        "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]),
-        "+f"(c[16]), "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]),
-        "+f"(c[21]), "+f"(c[22]), "+f"(c[23]), "+f"(c[24]), "+f"(c[25]),
-        "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]),
-        "+f"(c[31])
+      : HOPPER_SUMS_32(c, 0)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b),
         "r"(static_cast<int>(add)));
 }
@@ -359,4 +329,8 @@ inline CUtensorMap MapOf(const void* matrix, const std::vector<int64_t>& sizes,
 
 }  // namespace hopper
 }  // namespace fused
+#undef HOPPER_SUMS_4
+#undef HOPPER_SUMS_8
+#undef HOPPER_SUMS_32
+
 }  // namespace feedrate
