@@ -100,8 +100,8 @@ class Episodes(Batches):
       channels_last: frames (..., H, W, C); as torch tensors (..., C, H, W).
       output: ``torch`` or ``numpy``; ``dlpack``: arrays of numpy, which other
         libraries take by DLPack.
-      on_error: ``skip``: a step of another episode takes the place of one that
-        cannot be used, see ``data.skipped_files``; ``fail``: RuntimeError.
+      on_error: ``skip``: another step of the data set takes the place of one
+        that cannot be used, see ``data.skipped_files``; ``fail``: RuntimeError.
       workers, num_workers, prefetch, shuffle, seed, rank, world_size, tail,
       drop_last, mean, std, pin_memory: as `feedrate.Loader` has them.
 

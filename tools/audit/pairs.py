@@ -169,8 +169,11 @@ def main():
     parser.add_argument("--markdown")
     options = parser.parse_args()
     envs = options.envs.absolute()
-    rows = ["| thread | faulty | what `audit` says | mended | what it says |"]
-    rows.append("|---|---|---|---|---|")
+    rows = [
+        "| fault, and where it was reported | release with the fault | what"
+        " `audit` says of it | what mends it | what `audit` says then |",
+        "|---|---|---|---|---|",
+    ]
     wrong = 0
     for name, thread, faulty, mended, words, flags in PAIRS:
         if options.only and name not in options.only.split(","):

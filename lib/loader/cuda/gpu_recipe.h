@@ -42,7 +42,7 @@ class GpuRecipe {
     return batch_.sampling != fused::Sampling::kCrop || batch_.colors ||
            batch_.thirds;
   }
-  // Of a sample.
+  // The shape of one sample.
   SampleShape shape() const {
     return {3, batch_.height, batch_.width, format_};
   }

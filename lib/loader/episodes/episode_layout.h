@@ -16,7 +16,7 @@ struct BatchField {
   std::string key;
   // As numpy has it: `u1`, `b1`, `f4` or `i8`.
   const char* type = "";
-  // Of a sample.
+  // The shape of one sample.
   std::vector<int64_t> shape;
   int64_t offset = 0;
   int64_t bytes = 0;

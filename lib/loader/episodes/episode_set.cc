@@ -49,8 +49,8 @@ std::string PlaceOf(const MixtureSource& source) {
       IsLerobotShard(source.shards[0]) ? ParentFolder(folder) : folder, ")");
 }
 
-// Of feedrate's own episodes nothing says what they have: what the first one
-// does not have is no part of the data set.
+// Nothing beside feedrate's own episodes says what they have, so what the first
+// one lacks is left out of the whole data set.
 void DropMissing(const ExampleView& first, MixtureSource* source) {
   const auto drop = [&](std::vector<std::string>* names) {
     names->erase(std::remove_if(
@@ -491,7 +491,7 @@ int64_t EpisodeSet::ItemAt(int64_t epoch, int64_t place) const {
 }
 
 int64_t EpisodeSet::Replacement(int64_t item, int64_t attempt) const {
-  // Of the same data set, but of another episode: a video may be damaged.
+  // Any step of the data set: the video of this episode may be damaged.
   const Dataset& dataset = datasets_[entries_[Find(item).entry].dataset];
   return dataset.first_item + ShuffledPlace(static_cast<uint64_t>(item),
                                             dataset.steps,

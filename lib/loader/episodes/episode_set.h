@@ -132,8 +132,8 @@ class EpisodeSet : public MadeSource {
   const EpisodeSetOptions& options() const { return options_; }
   const std::vector<Dataset>& datasets() const { return datasets_; }
   const std::vector<Entry>& entries() const { return entries_; }
-  // Of batches; and of whole episodes, each of whose samples is a step without
-  // what is around it.
+  // How a batch is laid out. A whole episode has a layout of its own: its
+  // samples are steps without what is around them.
   const EpisodeLayout& layout() const { return layout_; }
   const EpisodeLayout& step_layout() const { return step_layout_; }
   ItemStep Find(int64_t item) const;
