@@ -41,6 +41,7 @@ LIBRARIES = {
     "simdjson": (["simdjson"], "libsimdjson-dev"),
     "uring": (["liburing"], "liburing-dev"),
     "webp": (["libwebp"], "libwebp-dev"),
+    "zstd": (["libzstd"], "libzstd-dev"),
 }
 
 # The same, linked as shared objects: their archives need those of a hundred

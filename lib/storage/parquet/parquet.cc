@@ -86,9 +86,10 @@ absl::StatusOr<std::string> Unpack(absl::string_view page, int codec,
   if (codec == parquet::kUncompressed) return std::string(page);
   if (codec == parquet::kSnappy) return UnpackSnappy(page, size);
   if (codec == parquet::kGzip) return UnpackGzip(page, size);
+  if (codec == parquet::kZstd) return UnpackZstd(page, size);
   return BadParquet(
-      "is compressed by another method than Snappy and gzip; write it again "
-      "with compression=\"snappy\"");
+      "is compressed by another method than Snappy, gzip and zstd; write it "
+      "again with compression=\"snappy\"");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Columns of Parquet files, as pyarrow writes them for LeRobot data sets and
 // for images: numbers and texts, single or in lists, plain or by dictionary, in
-// pages that are not compressed or compressed by Snappy or gzip. Other columns
-// of a file may be of any kind.
+// pages that are not compressed or compressed by Snappy, gzip or zstd. Other
+// columns of a file may be of any kind.
 #pragma once
 
 #include <cstdint>

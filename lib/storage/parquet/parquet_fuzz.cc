@@ -1,6 +1,7 @@
 // For any bytes, reading a Parquet file ends, stays within its memory, and
 // gives columns with as many rows as the file has, or a reason. The same bytes
-// as a Snappy block or gzip end too. Texts that have places are the same there.
+// as a Snappy block, gzip or zstd end too. Texts that have places are the same
+// there.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
   feedrate::UnpackGzip(bytes, size > 0 ? data[0] & 0x7f : 0).IgnoreError();
+  feedrate::UnpackZstd(bytes, size > 0 ? data[0] & 0x7f : 0).IgnoreError();
   feedrate::UnpackSnappy(bytes, size > 0 ? data[0] & 0x7f : 0).IgnoreError();
   const auto file = feedrate::ParquetFile::Parse(bytes);
   if (!file.ok()) {

@@ -65,7 +65,7 @@ TEST_P(ParquetTest, HasTheValuesThatPyarrowWrote) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, ParquetTest,
                          ::testing::Values("snappy", "plain", "groups", "pages",
-                                           "gzip"));
+                                           "gzip", "zstd"));
 
 TEST_P(ParquetTest, GroupsMakeUpTheColumn) {
   const std::string bytes = Bytes(GetParam());
@@ -126,8 +126,8 @@ TEST(ParquetTest, WritesImagesThatItReads) {
 }
 
 TEST(ParquetTest, SaysWhatIsNotSupported) {
-  const std::string zstd = Bytes("zstd");
-  const auto packed = ParquetFile::Parse(zstd);
+  const std::string brotli = Bytes("brotli");
+  const auto packed = ParquetFile::Parse(brotli);
   ASSERT_TRUE(packed.ok()) << packed.status();
   EXPECT_THAT(packed->Read("number").status().message(),
               HasSubstr("column number is compressed by another method"));
@@ -157,6 +157,23 @@ TEST(GzipTest, HasTheSizeThatItStates) {
   }
   for (size_t size = 0; size < packed.size(); ++size) {
     EXPECT_FALSE(UnpackGzip(packed.substr(0, size), 10).ok()) << size;
+  }
+}
+
+TEST(ZstdTest, HasTheSizeThatItStates) {
+  // Of "aaaaaaaaaa", as zstd writes it, with a checksum.
+  const std::string packed(
+      "\x28\xb5\x2f\xfd\x04\x58\x51\0\0"
+      "aaaaaaaaaaO\xf8\xb5w",
+      23);
+  const auto out = UnpackZstd(packed, 10);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(*out, "aaaaaaaaaa");
+  for (const int64_t size : {-1, 0, 9, 11, 1 << 30}) {
+    EXPECT_FALSE(UnpackZstd(packed, size).ok()) << size;
+  }
+  for (size_t size = 0; size < packed.size(); ++size) {
+    EXPECT_FALSE(UnpackZstd(packed.substr(0, size), 10).ok()) << size;
   }
 }
 

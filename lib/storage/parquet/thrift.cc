@@ -1,6 +1,7 @@
 #include "lib/storage/parquet/thrift.h"
 
 #include <zlib.h>
+#include <zstd.h>
 
 #include <limits>
 
@@ -237,6 +238,20 @@ absl::StatusOr<std::string> UnpackGzip(absl::string_view packed, int64_t size) {
   inflateEnd(&stream);
   if (!is_whole) return BadParquet("has damaged gzip data");
   out.pop_back();
+  return out;
+}
+
+absl::StatusOr<std::string> UnpackZstd(absl::string_view packed, int64_t size) {
+  // A block of 128 KiB that repeats one byte takes four.
+  constexpr uint64_t kMostPerByte = (128 << 10) / 4;
+  if (size < 0 || static_cast<uint64_t>(size) / kMostPerByte > packed.size()) {
+    return CutOffParquet();
+  }
+  std::string out(static_cast<size_t>(size), 0);
+  if (ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size()) !=
+      out.size()) {
+    return BadParquet("has damaged zstd data");
+  }
   return out;
 }
 

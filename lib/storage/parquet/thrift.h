@@ -1,5 +1,5 @@
 // What Parquet files are made of: Thrift's compact protocol, in which they
-// describe themselves, Snappy's blocks, gzip and packed numbers. For
+// describe themselves, Snappy's blocks, gzip, zstd and packed numbers. For
 // lib/storage/parquet only.
 #pragma once
 
@@ -35,7 +35,7 @@ enum Encoding {
   kRle = 3,
   kRleDictionary = 8
 };
-enum Codec { kUncompressed = 0, kSnappy = 1, kGzip = 2 };
+enum Codec { kUncompressed = 0, kSnappy = 1, kGzip = 2, kZstd = 6 };
 enum PageType { kDataPage = 0, kDictionaryPage = 2, kDataPage2 = 3 };
 
 }  // namespace parquet
@@ -81,8 +81,9 @@ absl::StatusOr<absl::string_view> TakeBytes(uint64_t size,
 absl::StatusOr<std::string> UnpackSnappy(absl::string_view packed,
                                          int64_t size);
 
-// The same for gzip.
+// The same for gzip and for zstd.
 absl::StatusOr<std::string> UnpackGzip(absl::string_view packed, int64_t size);
+absl::StatusOr<std::string> UnpackZstd(absl::string_view packed, int64_t size);
 
 // Replaces `out` by `count` numbers that repeat, or have `width` bits:
 // Parquet's RLE/bit-packing hybrid.

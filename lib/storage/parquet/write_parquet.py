@@ -49,6 +49,7 @@ def main():
         "pages": {"data_page_version": "2.0", "max_rows_per_page": 6},
         "gzip": {"compression": "gzip"},
         "zstd": {"compression": "zstd"},
+        "brotli": {"compression": "brotli"},
         "delta": {
             "use_dictionary": False,
             "column_encoding": {"number": "DELTA_BINARY_PACKED"},
