@@ -346,7 +346,8 @@ TEST(ParquetSourceTest, FindsImagesInPlainPages) {
 // Files that pyarrow wrote: row i has the bytes i and 0.
 TEST(ParquetSourceTest, UnpacksPages) {
   const std::string corpus = "lib/storage/parquet/parquet_fuzz_corpus/";
-  for (const char* name : {"snappy", "plain", "groups", "pages", "gzip", "zstd"}) {
+  for (const char* name :
+       {"snappy", "plain", "groups", "pages", "gzip", "zstd"}) {
     const std::string path = corpus + name + ".parquet";
     const auto source = ParquetSource({path, path});
     ASSERT_TRUE(source.ok()) << source.status();
