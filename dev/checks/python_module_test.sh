@@ -14,7 +14,7 @@ dev/bazel.sh build --show_result=0 //lib/loader/python:feedrate_loader \
 STORAGE_PYTHON="$(dev/python_env.sh dev/locks/storage.lock)/bin/python"
 export STORAGE_PYTHON
 pillow="$(dev/python_env.sh "$locks/pillow.lock")"
-for test in arguments episodes folders loader states; do
+for test in arguments episode_values episodes folders loader states; do
   "$pillow/bin/python" -B "python/tests/${test}_test.py"
 done
 

@@ -65,13 +65,18 @@ def of(
         for number in np.unique(batch["dataset"]):
             dataset = datasets[number]
             chosen = batch["dataset"] == number
-            for key in ("action", "state"):
-                width = dataset[f"{key}_width"]
+            widths = {
+                "action": dataset["action_width"],
+                "state": dataset["state_width"],
+                **dataset["number_widths"],
+            }
+            for key, width in widths.items():
                 if key not in batch or width == 0:
                     continue
                 every = -(-dataset["steps"] // _MOST_SAMPLED)
                 rows = parts[number].setdefault(key, _Rows(width, every))
-                rows.add(batch[key][chosen][:, :width])
+                values = batch[key][chosen]
+                rows.add(values.reshape(len(values), -1)[:, :width])
     return {
         dataset["name"]: {key: rows.found() for key, rows in found.items()}
         for dataset, found in zip(datasets, parts, strict=True)

@@ -57,7 +57,10 @@ class Episodes(Batches):
     ``state``           (N, S), or (N, K, S)
     ``*_is_pad``        (N, K): the offset is beyond an end of the episode,
                         whose first or last step is there instead
-    ``action_mask``     (N, A): which numbers the data set has; the rest is 0
+    ``*_mask``          of actions (N, A), and the same of others: which numbers
+                        the data set has; the rest is 0
+    each of `numbers`   (N, W), or (N,) if no data set has more than one; with
+                        a list of offsets of actions (N, K, W) or (N, K)
     ``instruction``     a list of texts
     ``dataset``         number of the data set in ``data.datasets``
     ``episode``         number of the episode in its data set, as LeRobot has
@@ -80,6 +83,9 @@ class Episodes(Batches):
         names of your own: ``{"hand": "wrist"}``, and where data sets differ
         ``{"hand": {"bridge": "image_1", "pusht": "wrist"}}``. Without it: the
         main camera of each data set, called ``image``. ``[]``: no frames.
+      numbers: other features of steps, such as ``["reward", "done"]``, named as
+        cameras are: rewards, discounts, terminal flags, anything with numbers.
+        As float32, of the same steps as actions. A data set may lack them.
       filter: a function that says which episodes to keep. It gets a dict:
         ``dataset`` (a name), ``episode``, ``steps`` and ``instruction`` (that
         of the first step).
@@ -120,6 +126,7 @@ class Episodes(Batches):
         *,
         batch_size: int = 64,
         cameras: Sequence[str] | Mapping[str, Any] | None = None,
+        numbers: Sequence[str] | Mapping[str, Any] = (),
         filter: Callable[[dict[str, Any]], bool] | None = None,
         frames: Offsets = None,
         actions: Offsets | bool = None,
@@ -152,6 +159,7 @@ class Episodes(Batches):
         self._again = {
             "sources": sources,
             "filter": filter,
+            "numbers": numbers,
             "actions": None if actions is not False else False,
             "state": None if state is not False else False,
             "instruction": False,
@@ -164,7 +172,8 @@ class Episodes(Batches):
         settings = [
             "kind=episodes",
             *[f"dataset={line}" for line in _sources(sources)],
-            *[f"camera={line}" for line in _cameras(cameras)],
+            *[f"camera={line}" for line in _features("cameras", cameras)],
+            *[f"number={line}" for line in _features("numbers", numbers)],
             *self._offsets("frames", "frames", frames),
             *self._offsets("actions", "actions", actions),
             *self._offsets("state", "states", state),
@@ -205,12 +214,19 @@ class Episodes(Batches):
         #: The data sets: name, weight, episodes, steps, cameras and widths.
         self.datasets: list[dict[str, Any]] = about["datasets"]
         self._endless = about["endless"]
-        frames = ["image"] if cameras is None else list(cameras)
-        self._parts = list(self._parts_of(about["fields"], frames))
+        # The argument whose offsets a part has, where its name is another.
+        self._offsets_of = dict.fromkeys(
+            ["image"] if cameras is None else cameras, "frames"
+        )
+        self._frames = set(self._offsets_of)
+        self._offsets_of.update(dict.fromkeys(numbers, "action"))
+        if actions is False:
+            self._single.add("action")
+        self._parts = list(self._parts_of(about["fields"]))
         # Of whole episodes: the bytes of a step, and its parts.
         self._step_bytes: int = about["step_bytes"]
         self._single |= {"frames", "action", "state"}
-        self._step_parts = list(self._parts_of(about["step_fields"], frames, 1))
+        self._step_parts = list(self._parts_of(about["step_fields"], 1))
         self._plan: dict[str, int] = about["memory"]
         self._warn_of_ranks(0)
         left_out = _library.left_out(self._handle)
@@ -270,10 +286,11 @@ class Episodes(Batches):
                     read.cancel()
 
     def statistics(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """What normalization needs, of each data set by its name: of ``action``
-        and ``state`` the count, mean, std, min and max of each number over all
-        steps of all ranks, and the quantiles q01, q10, q50, q90 and q99 of up
-        to 262,144 steps that are as far apart. As lists, for json.dump.
+        """What normalization needs, of each data set by its name: of
+        ``action``, ``state`` and `numbers` the count, mean, std, min and max of
+        each number over all steps of all ranks, and the quantiles q01, q10,
+        q50, q90 and q99 of up to 262,144 steps that are as far apart. As lists,
+        for json.dump.
 
         Reads all numbers, and no frames; save what it returns."""
         plain = {**self._again, "cameras": [], "order": "epochs"}
@@ -335,7 +352,7 @@ class Episodes(Batches):
         ]
 
     def _parts_of(
-        self, fields: Any, frames: list[str], capacity: int | None = None
+        self, fields: Any, capacity: int | None = None
     ) -> Iterator[_Part]:
         """The arrays of a batch, without those that nobody asked for. They
         begin at their offsets times the capacity of the batch."""
@@ -343,9 +360,9 @@ class Episodes(Batches):
         for field in fields:
             key, shape = field["key"], field["shape"]
             of = key
-            if key not in frames:
+            if key not in self._offsets_of:
                 of = key.removesuffix("_is_pad").removesuffix("_mask")
-            is_single = ("frames" if of in frames else of) in self._single
+            is_single = self._offsets_of.get(of, of) in self._single
             if key in self._unwanted or is_single and key == f"{of}_is_pad":
                 continue
             if is_single and key == of:
@@ -357,7 +374,9 @@ class Episodes(Batches):
                 math.prod(shape) * size,
                 getattr(self._torch, kind) if self._torch else np.dtype(kind),
                 shape,
-                bool(self._torch and self._channels_last and key in frames),
+                bool(
+                    self._torch and self._channels_last and key in self._frames
+                ),
             )
 
     def _identity(self) -> dict[str, Any]:
@@ -452,29 +471,29 @@ def _is_wanted(offsets: Any) -> bool:
     return offsets is not None and offsets is not False
 
 
-def _cameras(cameras: Any) -> list[str]:
-    """As episode_settings.cc has them."""
-    if cameras is None:
+def _features(argument: str, given: Any) -> list[str]:
+    """Cameras or numbers, as episode_settings.cc has them."""
+    if given is None and argument == "cameras":
         return ["image\t"]
     allowed = (
         'a list of names, or a dict such as {"hand": "wrist"} or'
         ' {"hand": {"bridge": "image_1"}}'
     )
-    if isinstance(cameras, Mapping):
+    if isinstance(given, Mapping):
         lines = []
-        for key, name in cameras.items():
+        for key, name in given.items():
             if isinstance(name, Mapping) and name:
                 lines += [f"{key}\t{one}\t{name[one]}" for one in name]
             elif isinstance(name, str) and name:
                 lines.append(f"{key}\t{name}")
             else:
-                raise _arguments.wrong("cameras", cameras, allowed)
+                raise _arguments.wrong(argument, given, allowed)
         return lines
-    if isinstance(cameras, str) or not isinstance(cameras, Sequence):
-        raise _arguments.wrong_type("cameras", cameras, allowed)
-    if not all(isinstance(name, str) and name for name in cameras):
-        raise _arguments.wrong("cameras", cameras, allowed)
-    return list(cameras)
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise _arguments.wrong_type(argument, given, allowed)
+    if not all(isinstance(name, str) and name for name in given):
+        raise _arguments.wrong(argument, given, allowed)
+    return list(given)
 
 
 def _numbers(name: str, given: Any) -> list[float]:

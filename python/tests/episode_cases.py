@@ -69,10 +69,18 @@ def png(number, height=16, width=20):
 
 
 def write_set(
-    folder, lengths, first=0, action=3, state=2, frame=png, **without
+    folder,
+    lengths,
+    first=0,
+    action=3,
+    state=2,
+    frame=png,
+    more=None,
+    **without,
 ):
     """feedrate's own format: a shard of episodes whose steps, counted from
-    `first` over all of them, are their numbers."""
+    `first` over all of them, are their numbers. `more`: other features, and
+    what they have for a number."""
     shard, number = b"", first
     for i, steps in enumerate(lengths):
         numbers = [float(number + k) for k in range(steps)]
@@ -83,6 +91,8 @@ def write_set(
             "instruction": [f"do {folder.name} {i}".encode()],
             "episode_id": [str(i).encode()],
         }
+        for name, values_of in (more or {}).items():
+            features[name] = [v for n in numbers for v in values_of(n)]
         for name in without.get("without", ()):
             del features[name]
         shard += record(example(features))

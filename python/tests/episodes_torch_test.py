@@ -52,7 +52,7 @@ class PageTest(episode_cases.Case):
         (self.folder / "bridge").symlink_to(RLDS)
         page = (cases.ROOT / "docs/python_episodes.md").read_text()
         blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, re.MULTILINE)
-        self.assertEqual(len(blocks), 7)
+        self.assertEqual(len(blocks), 8)
         names = {}
         with contextlib.chdir(self.folder):
             for block in blocks:

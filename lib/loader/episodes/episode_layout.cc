@@ -1,5 +1,6 @@
 #include "lib/loader/episodes/episode_layout.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,13 +36,20 @@ EpisodeLayout LayOutEpisodes(const EpisodeLayoutSpec& spec) {
   if (spec.has_instructions) {
     places.instruction = AddField("instruction", "i8", {}, &layout);
   }
-  const auto add_rows = [&](const char* key, int64_t offsets,
+  const auto add_rows = [&](const std::string& key, int64_t offsets,
                             EpisodeFields::Rows* rows) {
     if (rows->width == 0 || offsets == 0) return;
     rows->values = AddField(key, "f4", {offsets, rows->width}, &layout);
   };
   add_rows("action", spec.actions, &places.action);
   add_rows("state", spec.states, &places.state);
+  const int64_t number_offsets = std::max<int64_t>(1, spec.actions);
+  for (const auto& [key, width] : spec.numbers) {
+    EpisodeFields::Rows& rows = places.numbers.emplace_back();
+    rows.width = width;
+    add_rows(key, number_offsets, &rows);
+    if (width == 1) layout.fields.back().shape.pop_back();
+  }
   const SampleShape format{0, 0, 0, spec.format};
   const int64_t height = spec.frame.height;
   const int64_t width = spec.frame.width;
@@ -57,7 +65,7 @@ EpisodeLayout LayOutEpisodes(const EpisodeLayoutSpec& spec) {
     places.frame_is_pad.push_back(AddField(absl::StrCat(camera, "_is_pad"),
                                            "b1", {spec.frames}, &layout));
   }
-  const auto add_flags = [&](const char* key, int64_t offsets,
+  const auto add_flags = [&](const std::string& key, int64_t offsets,
                              EpisodeFields::Rows* rows) {
     if (rows->values < 0) return;
     rows->is_pad =
@@ -67,6 +75,10 @@ EpisodeLayout LayOutEpisodes(const EpisodeLayoutSpec& spec) {
   };
   add_flags("action", spec.actions, &places.action);
   add_flags("state", spec.states, &places.state);
+  for (size_t i = 0; i < spec.numbers.size(); ++i) {
+    add_flags(spec.numbers[i].first, number_offsets, &places.numbers[i]);
+    if (spec.numbers[i].second == 1) layout.fields.back().shape.pop_back();
+  }
   // So that the next batch in memory is aligned too.
   layout.sample_bytes = (layout.sample_bytes + 7) / 8 * 8;
   return layout;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/loader/batch.h"
@@ -40,6 +41,7 @@ struct EpisodeFields {
   };
   Rows action;
   Rows state;
+  std::vector<Rows> numbers;
   // By camera.
   std::vector<int> frames;
   std::vector<int> frame_is_pad;
@@ -59,6 +61,8 @@ struct EpisodeLayoutSpec {
   int64_t states = 1;
   int action_width = 0;
   int state_width = 0;
+  // Keys and widths. Those of one number have no axis for it.
+  std::vector<std::pair<std::string, int>> numbers;
   bool has_instructions = false;
   FrameShape frame;
   SampleFormat format = SampleFormat::kBytePlanes;

@@ -130,6 +130,11 @@ absl::Status EpisodeMaker::Make(int64_t item, uint64_t, void* batch,
               [&](int step) { return episode->action(step); });
   sample.Rows(fields.state, sample.steps_at.states, dataset.state_width,
               [&](int step) { return episode->state(step); });
+  for (size_t i = 0; i < fields.numbers.size(); ++i) {
+    sample.Rows(fields.numbers[i], sample.steps_at.numbers,
+                dataset.number_widths[i],
+                [&](int step) { return episode->number(i, step); });
+  }
   for (size_t camera = 0; camera < fields.frames.size(); ++camera) {
     RETURN_IF_ERROR(MakeFrames(sample, camera));
   }

@@ -26,43 +26,12 @@ constexpr int64_t kEndless = int64_t{1} << 60;
 // Numbers of 2,000 episodes of a LeRobot data set, or a dozen of RLDS with all
 // their frames, which are in the page cache anyway.
 constexpr int64_t kCacheBytes = int64_t{64} << 20;
-// Closer than a frame of any camera, as in lerobot.
-constexpr double kToleranceS = 1e-4;
 constexpr char kEpisodeIndex[] = "episode_index";
 
 // Features of TFDS that have one integer per step. They are much shorter than
 // the frames, which lie all over the record.
 constexpr const char* kStepFlags[] = {"steps/is_first", "steps/is_last",
                                       "steps/is_terminal"};
-
-absl::Status Named(absl::string_view place, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(place, ": ", status.message()));
-}
-
-std::string PlaceOf(const MixtureSource& source) {
-  const std::string name = absl::StrCat("data set \"", source.name, "\"");
-  if (source.shards.empty()) return name;
-  const std::string folder = ParentFolder(source.shards[0]);
-  return absl::StrCat(
-      name, " (",
-      IsLerobotShard(source.shards[0]) ? ParentFolder(folder) : folder, ")");
-}
-
-// Nothing beside feedrate's own episodes says what they have, so what the first
-// one lacks is left out of the whole data set.
-void DropMissing(const ExampleView& first, MixtureSource* source) {
-  const auto drop = [&](std::vector<std::string>* names) {
-    names->erase(std::remove_if(
-                     names->begin(), names->end(),
-                     [&](const std::string& name) { return !first.Has(name); }),
-                 names->end());
-  };
-  drop(&source->action);
-  drop(&source->state);
-  if (!first.Has(source->instruction)) source->instruction.clear();
-  if (!first.Has(source->episode_id)) source->episode_id.clear();
-}
 
 absl::StatusOr<int64_t> StepsOf(const ExampleView& example,
                                 const std::string& camera) {
@@ -78,48 +47,6 @@ absl::StatusOr<int64_t> StepsOf(const ExampleView& example,
   }
   RETURN_IF_ERROR(example.Bytes(camera, &texts));
   return static_cast<int64_t>(texts.size());
-}
-
-// The features whose last part is `name`.
-std::vector<std::string> CamerasOf(const MixtureSource& source,
-                                   const std::string& name) {
-  std::vector<std::string> found;
-  for (const std::string& camera : source.cameras) {
-    if (camera == name) return {camera};
-    if (absl::EndsWith(camera, absl::StrCat("/", name)) ||
-        absl::EndsWith(camera, absl::StrCat(".", name))) {
-      found.push_back(camera);
-    }
-  }
-  return found;
-}
-
-absl::StatusOr<std::vector<int64_t>> InSteps(const StepOffsets& offsets,
-                                             const MixtureSource& source) {
-  std::vector<int64_t> steps;
-  for (const double at : offsets.at) {
-    if (offsets.in_seconds && source.steps_per_s <= 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(PlaceOf(source),
-                       ": does not say how many steps a "
-                       "second has; give offsets in steps: whole numbers"));
-    }
-    const double exact = offsets.in_seconds ? at * source.steps_per_s : at;
-    const double step = std::round(exact);
-    if (!(std::abs(step) < 1e9)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("an offset of ", at, " is beyond every episode"));
-    }
-    if (offsets.in_seconds &&
-        std::abs(exact - step) > kToleranceS * source.steps_per_s) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          PlaceOf(source), ": has no step ", at, " s from another, at ",
-          source.steps_per_s, " steps a second; use multiples of ",
-          1 / source.steps_per_s));
-    }
-    steps.push_back(static_cast<int64_t>(step));
-  }
-  return steps;
 }
 
 }  // namespace
@@ -155,61 +82,20 @@ absl::Status EpisodeSet::AddDataset(MixtureSource source) {
     return absl::NotFoundError(absl::StrCat(
         PlaceOf(dataset.source), ": has no .tfrecord file; copy it again"));
   }
-  RETURN_IF_ERROR(ChooseCameras(&dataset));
+  ASSIGN_OR_RETURN(dataset.cameras,
+                   ChooseCameras(options_.cameras, dataset.source));
   Steps& at = dataset.steps_at;
   ASSIGN_OR_RETURN(at.frames, InSteps(options_.frames, dataset.source));
   ASSIGN_OR_RETURN(at.actions, InSteps(options_.actions, dataset.source));
   ASSIGN_OR_RETURN(at.states, InSteps(options_.states, dataset.source));
+  if (!at.actions.empty()) at.numbers = at.actions;
   return FindEpisodes(static_cast<int>(datasets_.size()) - 1);
-}
-
-absl::Status EpisodeSet::ChooseCameras(Dataset* dataset) const {
-  const MixtureSource& source = dataset->source;
-  const std::string has =
-      source.cameras.empty()
-          ? "it has no camera"
-          : absl::StrCat("it has ", absl::StrJoin(source.cameras, ", "));
-  if (source.image.empty() && source.cameras.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        PlaceOf(source), ": has no camera, so that it cannot be read"));
-  }
-  const std::string main =
-      source.image.empty() ? source.cameras[0] : source.image;
-  // Without cameras, its frames are only counted.
-  if (options_.cameras.empty()) dataset->cameras = {main};
-  for (const EpisodeCamera& camera : options_.cameras) {
-    const auto own = camera.feature_of.find(source.name);
-    const std::string& name =
-        own != camera.feature_of.end() ? own->second : camera.feature;
-    if (name.empty() && !camera.feature_of.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cameras: \"", camera.key, "\" says nothing about ",
-                       PlaceOf(source), "; ", has));
-    }
-    if (name.empty()) {
-      dataset->cameras.push_back(main);
-      continue;
-    }
-    const std::vector<std::string> found = CamerasOf(source, name);
-    if (found.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cameras: ", PlaceOf(source), ": has no camera \"", name,
-                       "\"; ", has));
-    }
-    if (found.size() > 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cameras: ", PlaceOf(source), ": \"", name, "\" may be ",
-                       absl::StrJoin(found, " or "), "; use its whole name"));
-    }
-    dataset->cameras.push_back(found[0]);
-  }
-  return absl::OkStatus();
 }
 
 absl::Status EpisodeSet::LeaveOut(const Dataset& dataset,
                                   const absl::Status& reason) {
-  const absl::Status named =
-      Named(absl::StrCat("data set \"", dataset.source.name, "\""), reason);
+  const absl::Status named = NamedStatus(
+      absl::StrCat("data set \"", dataset.source.name, "\""), reason);
   if (options_.fail) return named;
   unusable_.emplace_back(named.message());
   return absl::OkStatus();
@@ -268,9 +154,9 @@ absl::Status EpisodeSet::FindEpisodes(int number) {
       }
       open.Release(entry.place.offset);
       if (!steps.ok()) {
-        found[i].faults.push_back(
-            Named(absl::StrCat(open.path(), ": record ", entry.place.record),
-                  steps.status()));
+        found[i].faults.push_back(NamedStatus(
+            absl::StrCat(open.path(), ": record ", entry.place.record),
+            steps.status()));
         continue;
       }
       entry.steps = *steps;
@@ -339,6 +225,7 @@ EpisodeOptions EpisodeSet::EpisodeOptionsOf(const Dataset& dataset) const {
   options.metadata = MetadataMode::kFull;
   options.source = &dataset.source;
   options.cameras = dataset.cameras;
+  options.numbers = dataset.numbers;
   return options;
 }
 
@@ -350,8 +237,10 @@ absl::Status EpisodeSet::ReadFirst(Dataset* dataset) {
     RETURN_IF_ERROR(example.Parse(place.shard->bytes().substr(
         place.offset + kTfRecordHeadBytes,
         place.bytes - kTfRecordHeadBytes - kTfRecordTailBytes)));
-    DropMissing(example, &dataset->source);
+    TakeFeatures(example, &dataset->source);
   }
+  ASSIGN_OR_RETURN(dataset->numbers,
+                   ChooseNumbers(options_.numbers, dataset->source));
   absl::Status last;
   for (int64_t i = 0; i < dataset->episodes; ++i) {
     const Entry& entry = entries_[dataset->first_episode + i];
@@ -363,6 +252,7 @@ absl::Status EpisodeSet::ReadFirst(Dataset* dataset) {
     }
     dataset->action_width = (*episode)->action_width();
     dataset->state_width = (*episode)->state_width();
+    dataset->number_widths = (*episode)->number_widths();
     FrameDecoder decoder;
     std::vector<uint8_t> pixels(options_.frame.bytes());
     for (size_t camera = 0; camera < dataset->cameras.size(); ++camera) {
@@ -373,13 +263,14 @@ absl::Status EpisodeSet::ReadFirst(Dataset* dataset) {
     video_bytes_ = std::max(video_bytes_, decoder.video_bytes());
     return absl::OkStatus();
   }
-  return Named(absl::StrCat("data set \"", dataset->source.name, "\""), last);
+  return NamedStatus(absl::StrCat("data set \"", dataset->source.name, "\""),
+                     last);
 }
 
 EpisodeLayoutSpec EpisodeSet::SpecOf(int64_t frames, int64_t actions,
                                      int64_t states) const {
   EpisodeLayoutSpec spec;
-  for (const EpisodeCamera& camera : options_.cameras) {
+  for (const EpisodeFeature& camera : options_.cameras) {
     spec.cameras.push_back(camera.key);
   }
   spec.frames = frames;
@@ -389,6 +280,12 @@ EpisodeLayoutSpec EpisodeSet::SpecOf(int64_t frames, int64_t actions,
     spec.action_width = std::max(spec.action_width, dataset.action_width);
     spec.state_width = std::max(spec.state_width, dataset.state_width);
     spec.has_instructions |= !dataset.source.instruction.empty();
+  }
+  for (size_t i = 0; i < options_.numbers.size(); ++i) {
+    auto& [key, width] = spec.numbers.emplace_back(options_.numbers[i].key, 0);
+    for (const Dataset& dataset : datasets_) {
+      width = std::max(width, dataset.number_widths[i]);
+    }
   }
   spec.frame = options_.frame;
   spec.format = options_.format;
@@ -412,13 +309,21 @@ absl::Status EpisodeSet::LayOut() {
     return absl::InvalidArgumentError(absl::StrCat(
         "state: data set \"", first, "\" has none; leave state out"));
   }
+  for (size_t i = 0; i < options_.numbers.size(); ++i) {
+    if (layout_.places.numbers[i].width > 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("numbers: ", PlaceOf(datasets_[0].source), ": has no \"",
+                     options_.numbers[i].key, "\"",
+                     datasets_.size() > 1 ? ", nor has another one" : "", "; ",
+                     NumbersOf(datasets_[0].source)));
+  }
   std::set<std::string> seen;
   for (const BatchField& field : layout_.fields) {
     if (!seen.insert(field.key).second) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "cameras: \"", field.key,
-          "\" is there twice; name each camera once, and none like another "
-          "part of a batch"));
+          "\"", field.key,
+          "\" is there twice; name each of cameras and numbers once, and none "
+          "like another part of a batch"));
     }
   }
   return absl::OkStatus();
@@ -430,7 +335,7 @@ absl::Status EpisodeSet::ReadEpisode(int64_t entry, void* out) const {
   for (int64_t step = 0; step < read.steps; ++step) {
     const absl::Status made =
         maker.Make(read.first_item + step, 0, out, static_cast<int>(step));
-    if (!made.ok()) return Named(name(read.first_item + step), made);
+    if (!made.ok()) return NamedStatus(name(read.first_item + step), made);
   }
   return absl::OkStatus();
 }
@@ -551,8 +456,14 @@ absl::StatusOr<std::shared_ptr<const Episode>> EpisodeSet::OpenEpisode(
     return wrong("numbers per state", episode->state_width(),
                  dataset.state_width);
   }
+  int64_t width = dataset.action_width + dataset.state_width;
+  for (size_t i = 0; i < dataset.numbers.size(); ++i) {
+    const int has = episode->number_widths()[i];
+    const int needs = dataset.number_widths[i];
+    if (has != needs) return wrong(dataset.numbers[i], has, needs);
+    width += needs;
+  }
   verified_[number].store(true, std::memory_order_relaxed);
-  const int64_t width = dataset.action_width + dataset.state_width;
   const auto views = static_cast<int64_t>(sizeof(absl::string_view));
   cache_->Keep(
       number,

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/batch.h"
+#include "lib/loader/episodes/episode_features.h"
 #include "lib/loader/episodes/episode_layout.h"
 #include "lib/loader/episodes/sample_order.h"
 #include "lib/loader/made_source.h"
@@ -30,25 +31,10 @@
 
 namespace feedrate {
 
-// Where a sample takes frames or rows from, seen from its step. What lies
-// beyond an end of the episode is the step at that end, and is marked.
-struct StepOffsets {
-  std::vector<double> at = {0};
-  // Otherwise in steps.
-  bool in_seconds = false;
-};
-
-// A camera: what batches call it, and its feature, or the last parts of that. A
-// data set may have another one.
-struct EpisodeCamera {
-  std::string key;
-  // Empty: the main camera of each data set.
-  std::string feature;
-  std::map<std::string, std::string> feature_of;  // By data set.
-};
-
 struct EpisodeSetOptions {
-  std::vector<EpisodeCamera> cameras = {{"image", "", {}}};
+  std::vector<EpisodeFeature> cameras = {{"image", "", {}}};
+  // Rows at the offsets of actions, or of the step itself without those.
+  std::vector<EpisodeFeature> numbers;
   StepOffsets frames;
   StepOffsets actions;
   StepOffsets states;
@@ -81,15 +67,19 @@ class EpisodeSet : public MadeSource {
     std::vector<int64_t> frames = {0};
     std::vector<int64_t> actions = {0};
     std::vector<int64_t> states = {0};
+    std::vector<int64_t> numbers = {0};
   };
   struct Dataset {
     MixtureSource source;
     // The feature of each camera.
     std::vector<std::string> cameras;
+    // The feature of each of numbers; empty if it does not have them.
+    std::vector<std::string> numbers;
     std::vector<std::unique_ptr<MappedShard>> shards;
     Steps steps_at;
     int action_width = 0;
     int state_width = 0;
+    std::vector<int> number_widths;
     // Its items and episodes follow each other.
     int64_t first_item = 0;
     int64_t steps = 0;
@@ -169,7 +159,6 @@ class EpisodeSet : public MadeSource {
   explicit EpisodeSet(const EpisodeSetOptions& options);
 
   absl::Status AddDataset(MixtureSource source);
-  absl::Status ChooseCameras(Dataset* dataset) const;
   absl::Status FindEpisodes(int number);
   absl::Status LeaveOut(const Dataset& dataset, const absl::Status& reason);
   absl::Status ReadFirst(Dataset* dataset);

@@ -27,6 +27,7 @@ struct TfdsFeatures {
   std::vector<std::string> images;
   std::vector<std::string> floats;
   std::vector<std::string> integers;
+  std::vector<std::string> flags;
   std::vector<std::string> texts;
 };
 
@@ -66,6 +67,8 @@ void AddTfdsFeatures(const object& feature, const std::string& name,
     found->floats.push_back(name);
   } else if (absl::StrContains(std::string(dtype), "int")) {
     found->integers.push_back(name);
+  } else if (dtype == "bool") {
+    found->flags.push_back(name);
   }
 }
 
@@ -100,6 +103,13 @@ absl::Status ReadTfdsFeatures(const std::string& path, MixtureSource* source) {
   source->cameras.clear();
   for (const std::string& name : found.images) {
     if (absl::StartsWith(name, "steps/")) source->cameras.push_back(name);
+  }
+  source->numbers.clear();
+  for (const auto* const names :
+       {&found.floats, &found.integers, &found.flags}) {
+    for (const std::string& name : *names) {
+      if (absl::StartsWith(name, "steps/")) source->numbers.push_back(name);
+    }
   }
   source->action.clear();
   source->state.clear();

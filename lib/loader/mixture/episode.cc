@@ -152,6 +152,7 @@ absl::Status Episode::Read(const EpisodeOptions& options) {
   if (read.ok()) read = ReadFrames(example, cameras);
   if (read.ok() && options.metadata == MetadataMode::kFull) {
     read = ReadMetadata(example, names);
+    if (read.ok()) read = ReadNumbers(example, options.numbers);
   }
   return read.ok() ? read : Named(read);
 }
@@ -181,6 +182,18 @@ absl::Status Episode::ReadMetadata(const ExampleView& example,
   RETURN_IF_ERROR(Texts(example, names.instruction, steps, &instructions_));
   ASSIGN_OR_RETURN(action_width_, Rows(example, names.action, steps, &action_));
   ASSIGN_OR_RETURN(state_width_, Rows(example, names.state, steps, &state_));
+  return absl::OkStatus();
+}
+
+absl::Status Episode::ReadNumbers(const ExampleView& example,
+                                  const std::vector<std::string>& names) {
+  numbers_.resize(names.size());
+  number_widths_.resize(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) continue;
+    ASSIGN_OR_RETURN(number_widths_[i], Rows(example, {names[i]},
+                                             frames_[0].size(), &numbers_[i]));
+  }
   return absl::OkStatus();
 }
 

@@ -194,6 +194,9 @@ struct EpisodeOptions {
   const MixtureSource* source = nullptr;
   // The features that hold frames, instead of the source's image.
   std::vector<std::string> cameras;
+  // Other features that hold numbers of steps; empty ones have none. Read with
+  // MetadataMode::kFull.
+  std::vector<std::string> numbers;
   // False for a record whose checksum was verified before.
   bool verify = true;
 };
@@ -241,6 +244,11 @@ class Episode {
   }
   int action_width() const { return action_width_; }
   int state_width() const { return state_width_; }
+  // The same of EpisodeOptions::numbers.
+  const float* number(size_t i, int step) const {
+    return numbers_[i].data() + static_cast<size_t>(step) * number_widths_[i];
+  }
+  const std::vector<int>& number_widths() const { return number_widths_; }
 
  private:
   explicit Episode(const EpisodePlace& place) : place_(place) {}
@@ -251,6 +259,8 @@ class Episode {
                           const std::vector<std::string>& cameras);
   absl::Status ReadMetadata(const class ExampleView& example,
                             const MixtureSource& names);
+  absl::Status ReadNumbers(const class ExampleView& example,
+                           const std::vector<std::string>& names);
   absl::Status DrawPairs(const EpisodeOptions& options, uint64_t seed);
   absl::Status Named(const absl::Status& status) const;
 
@@ -265,6 +275,8 @@ class Episode {
   std::vector<float> state_;
   int action_width_ = 0;
   int state_width_ = 0;
+  std::vector<std::vector<float>> numbers_;
+  std::vector<int> number_widths_;
 };
 
 }  // namespace feedrate

@@ -48,8 +48,9 @@ struct Info {
   double fps = 0;
   std::string data_path;
   std::string video_path;
-  // In the order of the file.
+  // In the order of the file. Without `others` an episode cannot be used.
   std::vector<std::string> numbers;
+  std::vector<std::string> others;
   std::vector<std::string> videos;
   std::vector<std::string> images;
   std::vector<std::string> cameras;
@@ -63,6 +64,11 @@ bool IsAction(absl::string_view name) {
 // number rows.
 bool IsNumbers(absl::string_view name, absl::string_view type) {
   return absl::StrContains(type, "int") && (IsAction(name) || name == kState);
+}
+
+// What batches have anyway.
+bool IsNumberOfRow(absl::string_view name) {
+  return name == kEpisodeIndex || name == "frame_index" || name == "index";
 }
 
 absl::StatusOr<Info> ReadInfo(const std::string& path) {
@@ -100,6 +106,10 @@ absl::StatusOr<Info> ReadInfo(const std::string& path) {
     } else if (absl::StartsWith(type, "float") ? name != "timestamp"
                                                : IsNumbers(name, type)) {
       info.numbers.push_back(name);
+    } else if (!IsNumberOfRow(name) &&
+               (type == "bool" || absl::StartsWith(type, "float") ||
+                absl::StrContains(type, "int"))) {
+      info.others.push_back(name);
     }
   }
   return info;
@@ -309,6 +319,11 @@ class DataFile {
     for (const std::string& name : info.numbers) {
       ASSIGN_OR_RETURN(file->numbers_.emplace_back(), table->Column(name));
     }
+    for (const std::string& name : info.others) {
+      absl::StatusOr<ParquetColumn> column = table->Column(name);
+      file->others_.push_back(column.ok() ? *std::move(column)
+                                          : ParquetColumn());
+    }
     for (const std::string& name : info.images) {
       ASSIGN_OR_RETURN(file->images_.emplace_back(),
                        table->Texts(absl::StrCat(name, "/bytes")));
@@ -331,6 +346,10 @@ class DataFile {
     for (size_t i = 0; i < info.numbers.size(); ++i) {
       RETURN_IF_ERROR(
           AddNumbers(info.numbers[i], numbers_[i], first, last, &builder));
+    }
+    for (size_t i = 0; i < info.others.size(); ++i) {
+      AddNumbers(info.others[i], others_[i], first, last, &builder)
+          .IgnoreError();
     }
     for (size_t i = 0; i < info.videos.size(); ++i) {
       std::vector<std::string> names;
@@ -390,6 +409,7 @@ class DataFile {
   std::vector<double> times_s_;
   std::vector<int64_t> tasks_;
   std::vector<ParquetColumn> numbers_;            // As Info::numbers.
+  std::vector<ParquetColumn> others_;             // As Info::others.
   std::vector<std::vector<std::string>> images_;  // As Info::images.
 };
 
@@ -448,6 +468,9 @@ absl::Status ReadLerobotFeatures(const std::string& shard,
                                             : info.cameras[0];
   source->cameras = info.cameras;
   source->steps_per_s = info.fps;
+  source->numbers = info.numbers;
+  source->numbers.insert(source->numbers.end(), info.others.begin(),
+                         info.others.end());
   source->action.clear();
   for (const std::string& name : info.numbers) {
     if (IsAction(name)) source->action.push_back(name);

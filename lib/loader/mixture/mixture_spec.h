@@ -62,6 +62,8 @@ struct MixtureSource {
   std::string episode_id = "episode_id";
   // All features that hold frames.
   std::vector<std::string> cameras = {"frames"};
+  // All features that hold numbers of steps, those of action and state too.
+  std::vector<std::string> numbers;
   // Steps per second; 0 if the data does not say.
   double steps_per_s = 0;
 };

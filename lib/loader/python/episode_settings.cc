@@ -32,22 +32,22 @@ StepOffsets OffsetsOf(Settings* settings, const std::string& name) {
 
 // `KEY`, which is the feature, `KEY tab` for the main camera, `KEY tab
 // FEATURE`, or `KEY tab DATASET tab FEATURE` once or several times.
-std::vector<EpisodeCamera> CamerasOf(const std::vector<std::string>& lines) {
-  std::vector<EpisodeCamera> cameras;
+std::vector<EpisodeFeature> FeaturesOf(const std::vector<std::string>& lines) {
+  std::vector<EpisodeFeature> features;
   for (const std::string& line : lines) {
     const std::vector<std::string> parts = absl::StrSplit(line, '\t');
-    if (cameras.empty() || cameras.back().key != parts[0] ||
+    if (features.empty() || features.back().key != parts[0] ||
         parts.size() != 3) {
-      cameras.push_back({parts[0], "", {}});
+      features.push_back({parts[0], "", {}});
     }
-    EpisodeCamera& camera = cameras.back();
+    EpisodeFeature& feature = features.back();
     if (parts.size() == 3) {
-      camera.feature_of[parts[1]] = parts[2];
+      feature.feature_of[parts[1]] = parts[2];
     } else {
-      camera.feature = parts.size() == 2 ? parts[1] : parts[0];
+      feature.feature = parts.size() == 2 ? parts[1] : parts[0];
     }
   }
-  return cameras;
+  return features;
 }
 
 struct Sources {
@@ -91,7 +91,8 @@ absl::StatusOr<Sources> SourcesOf(const std::vector<std::string>& lines) {
 absl::StatusOr<std::unique_ptr<EpisodeSet>> OpenEpisodes(
     Settings* settings, const LoaderOptions& options) {
   EpisodeSetOptions set;
-  set.cameras = CamerasOf(settings->All("camera"));
+  set.cameras = FeaturesOf(settings->All("camera"));
+  set.numbers = FeaturesOf(settings->All("number"));
   set.frames = OffsetsOf(settings, "frames");
   set.actions = OffsetsOf(settings, "actions");
   set.states = OffsetsOf(settings, "states");
@@ -134,12 +135,18 @@ std::string DescribeEpisodes(const EpisodeSet& set,
                              const LoaderOptions& options) {
   Json datasets = Json::array();
   for (const EpisodeSet::Dataset& dataset : set.datasets()) {
+    Json widths = Json::object();
+    for (size_t i = 0; i < dataset.number_widths.size(); ++i) {
+      widths[set.options().numbers[i].key] = dataset.number_widths[i];
+    }
     datasets.push_back({{"name", dataset.source.name},
                         {"weight", dataset.weight},
                         {"episodes", dataset.episodes},
                         {"steps", dataset.steps},
                         {"steps_per_s", dataset.source.steps_per_s},
                         {"cameras", dataset.source.cameras},
+                        {"numbers", dataset.source.numbers},
+                        {"number_widths", std::move(widths)},
                         {"action_width", dataset.action_width},
                         {"state_width", dataset.state_width}});
   }

@@ -21,7 +21,8 @@ namespace feedrate {
 
 namespace {
 
-constexpr const char* kLists[] = {"step", "class", "camera", "dataset"};
+constexpr const char* kLists[] = {"step", "class", "camera", "number",
+                                  "dataset"};
 
 }  // namespace
 

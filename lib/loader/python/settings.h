@@ -36,7 +36,7 @@ class Settings {
 
   // All settings of a name that may come several times, or not at all: `step`,
   // PROBABILITY NAME|NAME each; `class`, names of classes by number; `camera`;
-  // `dataset`, WEIGHT tab PATH each.
+  // `number`; `dataset`, WEIGHT tab PATH each.
   const std::vector<std::string>& All(const std::string& name) const;
 
   // Those that nobody has read: settings of a store.

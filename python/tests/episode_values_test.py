@@ -1,0 +1,106 @@
+"""feedrate.Episodes: rewards, flags and other numbers of steps."""
+
+import unittest
+
+import episode_cases
+import numpy as np
+from episode_cases import LENGTHS, NEW, OLD, RLDS
+
+
+class NumbersTest(episode_cases.Case):
+    def sets(self):
+        """A reward in one, a wider one of another name in the other."""
+        one = {"reward": lambda n: [n / 2], "done": lambda n: [int(n) % 2]}
+        two = {"next.reward": lambda n: [n, -n]}
+        return [
+            episode_cases.write_set(self.folder / "a", [5, 7], more=one),
+            episode_cases.write_set(
+                self.folder / "b", [3, 4], first=100, more=two
+            ),
+        ]
+
+    def test_numbers_of_real_data(self):
+        for folder in (NEW, OLD):
+            data = self.episodes(folder, numbers=["timestamp", "task_index"])
+            for batch in data:
+                times = batch["step"].astype(np.float32) / 30
+                np.testing.assert_allclose(batch["timestamp"], times)
+                np.testing.assert_array_equal(
+                    batch["task_index"], batch["episode"] % 2
+                )
+                self.assertTrue(batch["timestamp_mask"].all())
+            self.assertIn("timestamp", data.datasets[0]["numbers"])
+        data = self.episodes(RLDS, numbers={"end": "is_last"})
+        last = data.datasets[0]["steps"] // data.datasets[0]["episodes"] - 1
+        for batch in data:
+            np.testing.assert_array_equal(batch["end"], batch["step"] == last)
+
+    def test_they_come_at_the_steps_of_actions(self):
+        offsets = [-1, 0, 2]
+        times = {"numbers": ["timestamp"], "actions": offsets}
+        for batch in self.episodes(NEW, **times):
+            last = np.take(LENGTHS, batch["episode"])[:, None] - 1
+            at = batch["step"][:, None] + offsets
+            wanted = np.clip(at, 0, last).astype(np.float32) / 30
+            np.testing.assert_allclose(batch["timestamp"], wanted)
+            pads = (at < 0) | (at > last)
+            np.testing.assert_array_equal(batch["timestamp_is_pad"], pads)
+        # A state of other steps has no say, nor have actions that are left out.
+        alone = {"actions": False, "state": [-1, 0], "numbers": ["timestamp"]}
+        batch = next(iter(self.episodes(NEW, **alone)))
+        self.assertEqual(batch["timestamp"].shape, (4,))
+        self.assertNotIn("timestamp_is_pad", batch)
+        self.assertEqual(batch["state_is_pad"].shape, (4, 2))
+
+    def test_data_sets_that_lack_them_or_have_fewer(self):
+        data = self.episodes(self.sets(), numbers=["reward", "done"])
+        seen = set()
+        for batch in data:
+            for i, name in enumerate(batch["dataset"].tolist()):
+                number = int(batch["action"][i, 0])
+                seen.add(name)
+                wide = [[number / 2, 0], [number, -number]][name]
+                self.assertEqual(batch["reward"][i].tolist(), wide)
+                mask = [[True, False], [True, True]][name]
+                self.assertEqual(batch["reward_mask"][i].tolist(), mask)
+                self.assertEqual(batch["done"][i], (1 - name) * (number % 2))
+                self.assertEqual(batch["done_mask"][i], name == 0)
+        self.assertEqual(seen, {0, 1})
+        widths = [one["number_widths"] for one in data.datasets]
+        self.assertEqual(
+            widths, [{"reward": 1, "done": 1}, {"reward": 2, "done": 0}]
+        )
+
+    def test_whole_episodes_and_statistics_have_them(self):
+        data = self.episodes(self.sets(), numbers={"r": "reward"}, cameras=[])
+        first = next(data.episodes())
+        self.assertEqual(first["r"][:, 0].tolist(), [0, 0.5, 1, 1.5, 2])
+        found = data.statistics()
+        self.assertEqual(found["a"]["r"]["max"], [5.5])
+        self.assertEqual(found["b"]["r"]["min"], [100, -106])
+
+    def test_names_that_do_not_exist(self):
+        a, b = self.sets()
+        with self.assertRaisesRegex(
+            ValueError, 'numbers: .*"a".* has no "x"; it has .*reward'
+        ):
+            self.episodes([a], numbers=["x"])
+        with self.assertRaisesRegex(ValueError, '"b".* no numbers "done"'):
+            self.episodes([a, b], numbers={"d": {"a": "done", "b": "done"}})
+        with self.assertRaisesRegex(ValueError, '"reward".* or next.reward'):
+            more = {"x/reward": lambda n: [n], "next.reward": lambda n: [n]}
+            both = episode_cases.write_set(self.folder / "c", [3], more=more)
+            self.episodes([both], numbers=["reward"])
+        with self.assertRaisesRegex(ValueError, '"state" is there twice'):
+            self.episodes([a], numbers=["state"])
+        with self.assertRaisesRegex(TypeError, "numbers='reward' is not"):
+            self.episodes([a], numbers="reward")
+        wrong = {"reward": lambda n: [n] * (1 + (n == 3))}
+        odd = episode_cases.write_set(self.folder / "d", [3, 4], more=wrong)
+        with self.assertRaisesRegex(RuntimeError, "reward"):
+            for _ in self.episodes([odd], numbers=["reward"], on_error="fail"):
+                pass
+
+
+if __name__ == "__main__":
+    unittest.main()
