@@ -285,14 +285,38 @@ class Episodes(Batches):
                 for read in waiting:
                     read.cancel()
 
-    def statistics(self) -> dict[str, dict[str, dict[str, Any]]]:
+    def statistics(
+        self,
+        file: str | os.PathLike[str] | None = None,
+        *,
+        lerobot: bool = False,
+    ) -> _statistics.Statistics:
         """What normalization needs, of each data set by its name: of
         ``action``, ``state`` and `numbers` the count, mean, std, min and max of
         each number over all steps of all ranks, and the quantiles q01, q10,
         q50, q90 and q99 of up to 262,144 steps that are as far apart. As lists,
-        for json.dump.
+        for json.dump. Reads all numbers, and no frames.
 
-        Reads all numbers, and no frames; save what it returns."""
+        `file` keeps them: they are computed if it does not exist, and read from
+        it otherwise. ValueError if it has those of other data.
+
+        `lerobot`: instead what LeRobot's own files in meta/ say, of all
+        episodes, and of cameras too."""
+        if _arguments.flag("lerobot", lerobot):
+            if file is not None:
+                raise _arguments.wrong("file", file, "it without lerobot")
+            return _statistics.of_lerobot(self.datasets)
+        if file is None:
+            return self._computed()
+        wanted = {"action", "state", *self._again["numbers"]}
+        for part, argument in (("action", "actions"), ("state", "state")):
+            if self._again[argument] is False:
+                wanted.discard(part)
+        return _statistics.kept(
+            os.fspath(file), self.datasets, wanted, self._computed
+        )
+
+    def _computed(self) -> _statistics.Statistics:
         plain = {**self._again, "cameras": [], "order": "epochs"}
         with Episodes(**plain, batch_size=1024, output="numpy") as data:
             return _statistics.of(data, data.datasets)

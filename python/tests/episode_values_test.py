@@ -1,5 +1,7 @@
-"""feedrate.Episodes: rewards, flags and other numbers of steps."""
+"""feedrate.Episodes: rewards, flags and other numbers of steps, and
+statistics that are kept."""
 
+import json
 import unittest
 
 import episode_cases
@@ -100,6 +102,101 @@ class NumbersTest(episode_cases.Case):
         with self.assertRaisesRegex(RuntimeError, "reward"):
             for _ in self.episodes([odd], numbers=["reward"], on_error="fail"):
                 pass
+
+
+class StatisticsTest(episode_cases.Case):
+    def test_a_file_keeps_them(self):
+        a = episode_cases.write_set(self.folder / "a", [5, 7])
+        file = a / "statistics.json"
+        data = self.episodes(a)
+        first = data.statistics(file)
+        self.assertEqual(first, data.statistics())
+        self.assertEqual(json.loads(file.read_text()), first)
+        # What is in the file counts, and nothing else is beside the data.
+        first["a"]["action"]["mean"][0] = 123
+        file.write_text(json.dumps(first))
+        self.assertEqual(self.episodes(a).statistics(str(file)), first)
+        self.assertEqual(
+            {p.name for p in a.iterdir()}, {"0.tfrecord", file.name}
+        )
+        other = [
+            {"filter": lambda one: one["episode"] == 0},
+            {"state": False},
+            {"numbers": {"state_again": "state"}},
+        ]
+        for arguments in other:
+            with self.assertRaisesRegex(ValueError, "statistics of other data"):
+                self.episodes(a, **arguments).statistics(file)
+        for text in ("", "[]", '{"a": {"action": {"count": 12}}}', "{"):
+            file.write_text(text)
+            with self.assertRaisesRegex(ValueError, "json has no statistics"):
+                data.statistics(file)
+        with self.assertRaises(FileNotFoundError):
+            data.statistics(self.folder / "missing" / "x.json")
+
+    def lerobot(self, name, files):
+        folder = self.folder / name
+        folder.mkdir()
+        for part in ("data", "videos"):
+            (folder / part).symlink_to(NEW / part)
+        (folder / "meta").mkdir()
+        for path in (NEW / "meta").iterdir():
+            (folder / "meta" / path.name).symlink_to(path)
+        for file, text in files.items():
+            (folder / "meta" / file).write_text(text)
+        return self.episodes(folder, numbers={"time": "timestamp"})
+
+    def test_those_of_lerobot(self):
+        def row(count, values):
+            keys = ("mean", "std", "min", "max")
+            return dict(zip(keys, values, strict=True)) | {"count": [count]}
+
+        image = [[[[v]]] * 3 for v in (0.5, 0.25, 0, 1)]
+        action = [[v] * 3 for v in (1, 2, -1, 3)]
+        stats = {
+            "action": row(30, action),
+            "timestamp": row(30, [[1], [2], [0], [4]]),
+            "observation.images.top": row(30, image),
+        }
+        data = self.lerobot("new", {"stats.json": json.dumps(stats)})
+        found = data.statistics(lerobot=True)["new"]
+        self.assertEqual(
+            found["action"],
+            {
+                "mean": [1, 1, 1],
+                "std": [2, 2, 2],
+                "min": [-1, -1, -1],
+                "max": [3, 3, 3],
+                "count": 30,
+            },
+        )
+        self.assertEqual(found["image"]["mean"], [0.5] * 3)
+        self.assertEqual(found["time"]["max"], [4])
+        self.assertNotIn("state", found)
+        # Two episodes of 1, 1 and of 4, 4, 4, 7.
+        lines = [
+            {"stats": {"timestamp": row(2, [[1], [0], [1], [1]])}},
+            {"stats": {"timestamp": row(4, [[4.75], [1.6875**0.5], [4], [7]])}},
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        data = self.lerobot("old", {"episodes_stats.jsonl": text})
+        found = data.statistics(lerobot=True)["old"]["time"]
+        values = np.array([1, 1, 4, 4, 4, 7])
+        self.assertEqual(found["count"], 6)
+        np.testing.assert_allclose(found["mean"], [values.mean()])
+        np.testing.assert_allclose(found["std"], [values.std()])
+        self.assertEqual([found["min"], found["max"]], [[1], [7]])
+
+    def test_lerobot_without_or_with_damaged_ones(self):
+        with self.assertRaisesRegex(FileNotFoundError, "no episodes_stats"):
+            self.episodes(NEW).statistics(lerobot=True)
+        for text in ("", "[]", "{", '{"action": {"mean": "x"}}'):
+            name = f"set{len(text)}"
+            data = self.lerobot(name, {"stats.json": text})
+            with self.assertRaisesRegex(ValueError, "not as lerobot writes"):
+                data.statistics(lerobot=True)
+        with self.assertRaisesRegex(ValueError, "file="):
+            data.statistics("x.json", lerobot=True)
 
 
 if __name__ == "__main__":

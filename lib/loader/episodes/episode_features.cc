@@ -52,10 +52,13 @@ absl::Status NamedStatus(absl::string_view place, const absl::Status& status) {
 std::string PlaceOf(const MixtureSource& source) {
   const std::string name = absl::StrCat("data set \"", source.name, "\"");
   if (source.shards.empty()) return name;
+  return absl::StrCat(name, " (", FolderOf(source), ")");
+}
+
+std::string FolderOf(const MixtureSource& source) {
+  if (source.shards.empty()) return "";
   const std::string folder = ParentFolder(source.shards[0]);
-  return absl::StrCat(
-      name, " (",
-      IsLerobotShard(source.shards[0]) ? ParentFolder(folder) : folder, ")");
+  return IsLerobotShard(source.shards[0]) ? ParentFolder(folder) : folder;
 }
 
 absl::StatusOr<std::vector<std::string>> ChooseCameras(

@@ -35,6 +35,8 @@ struct EpisodeFeature {
 absl::Status NamedStatus(absl::string_view place, const absl::Status& status);
 // The data set and its folder, for messages.
 std::string PlaceOf(const MixtureSource& source);
+// Where its shards are, or its meta/. Empty without shards.
+std::string FolderOf(const MixtureSource& source);
 
 // The feature of each camera. Without cameras, the one whose frames count the
 // steps.

@@ -135,9 +135,16 @@ std::string DescribeEpisodes(const EpisodeSet& set,
                              const LoaderOptions& options) {
   Json datasets = Json::array();
   for (const EpisodeSet::Dataset& dataset : set.datasets()) {
+    const MixtureSource& source = dataset.source;
     Json widths = Json::object();
+    Json features = {{"action", source.action}, {"state", source.state}};
     for (size_t i = 0; i < dataset.number_widths.size(); ++i) {
-      widths[set.options().numbers[i].key] = dataset.number_widths[i];
+      const std::string& key = set.options().numbers[i].key;
+      widths[key] = dataset.number_widths[i];
+      if (widths[key] > 0) features[key] = {dataset.numbers[i]};
+    }
+    for (size_t i = 0; i < set.options().cameras.size(); ++i) {
+      features[set.options().cameras[i].key] = {dataset.cameras[i]};
     }
     datasets.push_back({{"name", dataset.source.name},
                         {"weight", dataset.weight},
@@ -147,6 +154,8 @@ std::string DescribeEpisodes(const EpisodeSet& set,
                         {"cameras", dataset.source.cameras},
                         {"numbers", dataset.source.numbers},
                         {"number_widths", std::move(widths)},
+                        {"features", std::move(features)},
+                        {"folder", FolderOf(source)},
                         {"action_width", dataset.action_width},
                         {"state_width", dataset.state_width}});
   }
