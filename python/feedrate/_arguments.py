@@ -68,14 +68,18 @@ def workers(given: Any, alias: Any, gpu: bool) -> int:
     return max(1, cpus - 4) if gpu else cpus
 
 
-def crop(value: Any) -> tuple[int, int]:
+def size(name: str, value: Any) -> tuple[int, int]:
     """Height and width."""
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
         if len(value) != 2:
-            raise wrong("crop", value, "one number, or (height, width)")
-        return whole("crop", value[0], 1), whole("crop", value[1], 1)
-    side = whole("crop", value, 1)
+            raise wrong(name, value, "one number, or (height, width)")
+        return whole(name, value[0], 1), whole(name, value[1], 1)
+    side = whole(name, value, 1)
     return side, side
+
+
+def crop(value: Any) -> tuple[int, int]:
+    return size("crop", value)
 
 
 def dtype(value: Any) -> str:

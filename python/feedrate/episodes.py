@@ -100,8 +100,13 @@ class Episodes(Batches):
         all its steps before one comes again. Without it: weights, if there are
         any.
       balance_by_size: multiplies the weights by the numbers of steps.
+      resize: height and width that frames get before they are cropped, one
+        number or ``(height, width)``.
+      interpolation: how: ``box``, ``bilinear``, ``hamming``, ``bicubic`` or
+        ``lanczos``, each as Pillow's, to the bit.
       crop: height and width of frames, one number or ``(height, width)``:
         larger ones are cropped to the center, smaller ones padded with zeros.
+        224 without it, or what `resize` says.
       dtype: ``uint8`` as decoded, or ``float32``, normalized with mean and std.
       channels_last: frames (..., H, W, C); as torch tensors (..., C, H, W).
       output: ``torch`` or ``numpy``; ``dlpack``: arrays of numpy, which other
@@ -134,7 +139,9 @@ class Episodes(Batches):
         instruction: bool = True,
         order: str | None = None,
         balance_by_size: bool = False,
-        crop: int | tuple[int, int] = 224,
+        resize: int | tuple[int, int] | None = None,
+        interpolation: str = "bilinear",
+        crop: int | tuple[int, int] | None = None,
         workers: int | None = None,
         num_workers: int | None = None,
         prefetch: int = 2,
@@ -154,6 +161,11 @@ class Episodes(Batches):
     ) -> None:
         pin_memory = _arguments.flag("pin_memory", pin_memory)
         _arguments.word("output", output, "torch numpy dlpack")
+        resized = (0, 0)
+        if resize is not None:
+            resized = _arguments.size("resize", resize)
+        if crop is None:
+            crop = resized if resize is not None else 224
         crop = _arguments.crop(crop)
         self._workers = _arguments.workers(workers, num_workers, False)
         self._again = {
@@ -179,6 +191,14 @@ class Episodes(Batches):
             *self._offsets("state", "states", state),
             f"needs_actions={int(_is_wanted(actions))}",
             f"needs_states={int(_is_wanted(state))}",
+            f"resize={resized[0]}",
+            f"resize_width={resized[1]}",
+            "interpolation="
+            + _arguments.word(
+                "interpolation",
+                interpolation,
+                "box bilinear hamming bicubic lanczos",
+            ),
             "order="
             + _arguments.word("order", order or "auto", "auto epochs weights"),
             "balance="

@@ -115,6 +115,8 @@ class Case(cases.Case):
             "workers": 2,
             **arguments,
         }
+        if "resize" in arguments and "crop" not in arguments:
+            del given["crop"]
         data = feedrate.Episodes(sources, **given)
         self.addCleanup(data.close)
         return data

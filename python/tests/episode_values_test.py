@@ -1,6 +1,7 @@
-"""feedrate.Episodes: rewards, flags and other numbers of steps, and
-statistics that are kept."""
+"""feedrate.Episodes: rewards, flags and other numbers of steps, frames that are
+resized, and statistics that are kept."""
 
+import io
 import json
 import unittest
 
@@ -102,6 +103,83 @@ class NumbersTest(episode_cases.Case):
         with self.assertRaisesRegex(RuntimeError, "reward"):
             for _ in self.episodes([odd], numbers=["reward"], on_error="fail"):
                 pass
+
+
+class ResizeTest(episode_cases.Case):
+    FILTERS = ("box", "bilinear", "hamming", "bicubic", "lanczos")
+
+    def picture(self, size, file_format="png"):
+        """Of noise, as file and decoded."""
+        from PIL import Image
+
+        pixels = np.random.default_rng(size).integers(0, 256, (*size, 3))
+        out = io.BytesIO()
+        image = Image.fromarray(pixels.astype(np.uint8))
+        image.save(out, file_format, quality=90)
+        return out.getvalue(), Image.open(io.BytesIO(out.getvalue()))
+
+    def wanted(self, image, resize, name, crop):
+        """By Pillow."""
+        from PIL import Image
+
+        how = Image.Resampling[name.upper()]
+        pixels = np.asarray(image.resize(resize[::-1], how))
+        tall, wide = [(r - c) // 2 for r, c in zip(resize, crop, strict=True)]
+        kept = pixels[tall : tall + crop[0], wide : wide + crop[1]]
+        return kept.transpose(2, 0, 1)
+
+    def test_frames_are_those_of_pillow_to_the_bit(self):
+        sizes = [(48, 64), (96, 41), (33, 20), (40, 30)]
+        for kind in ("png", "jpeg"):
+            files = [self.picture(size, kind) for size in sizes]
+            data = episode_cases.write_set(
+                self.folder / kind, [4], frame=lambda n, f=files: f[n][0]
+            )
+            for name in self.FILTERS:
+                for resize in ((40, 30), (17, 64), (90, 50)):
+                    for crop in (resize, (15, 26)):
+                        read = self.episodes(
+                            data, resize=resize, interpolation=name, crop=crop
+                        )
+                        batch = next(iter(read))
+                        for i, (_, image) in enumerate(files):
+                            np.testing.assert_array_equal(
+                                batch["image"][i],
+                                self.wanted(image, resize, name, crop),
+                                f"{kind} {name} {sizes[i]} {resize} {crop}",
+                            )
+                        read.close()
+
+    def test_frames_of_videos(self):
+        from PIL import Image
+
+        whole = self.episodes(NEW, crop=(96, 128))
+        resized = self.episodes(NEW, resize=(40, 50), interpolation="bicubic")
+        padded = self.episodes(NEW, resize=40, crop=44)
+        for one, other, more in zip(whole, resized, padded, strict=True):
+            for frame, small, wide in zip(
+                one["image"], other["image"], more["image"], strict=True
+            ):
+                image = Image.fromarray(frame.transpose(1, 2, 0))
+                wanted = self.wanted(image, (40, 50), "bicubic", (40, 50))
+                np.testing.assert_array_equal(small, wanted)
+                wanted = self.wanted(image, (40, 40), "bilinear", (40, 40))
+                np.testing.assert_array_equal(wide[:, 2:42, 2:42], wanted)
+                self.assertEqual(wide[:, :2].max(), 0)
+        small = next(iter(self.episodes(NEW, resize=40))).get("image")
+        self.assertEqual(small.shape[2:], (40, 40))
+
+    def test_what_is_not_possible(self):
+        for arguments, words in (
+            ({"resize": 0}, "resize=0"),
+            ({"resize": (4, 5, 6)}, r"resize=\(4, 5, 6\) .*height, width"),
+            (
+                {"resize": 8, "interpolation": "nearest"},
+                "'nearest'.*or lanczos",
+            ),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                self.episodes(NEW, **arguments)
 
 
 class StatisticsTest(episode_cases.Case):

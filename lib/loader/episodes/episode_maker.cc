@@ -96,6 +96,7 @@ EpisodeMaker::EpisodeMaker(const EpisodeSet& set, const EpisodeLayout& layout,
       capacity_(capacity),
       normalization_(
           MakeNormalization(set.options().mean, set.options().std, 255, 3)),
+      decoder_(set.options().resize),
       pixels_(set.options().frame.bytes()) {}
 
 absl::Status EpisodeMaker::Make(int64_t item, uint64_t, void* batch,

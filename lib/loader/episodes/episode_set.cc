@@ -253,14 +253,15 @@ absl::Status EpisodeSet::ReadFirst(Dataset* dataset) {
     dataset->action_width = (*episode)->action_width();
     dataset->state_width = (*episode)->state_width();
     dataset->number_widths = (*episode)->number_widths();
-    FrameDecoder decoder;
+    FrameDecoder decoder(options_.resize);
     std::vector<uint8_t> pixels(options_.frame.bytes());
     for (size_t camera = 0; camera < dataset->cameras.size(); ++camera) {
       const absl::Status decoded = decoder.Decode(
           (*episode)->frames(camera)[0], options_.frame, pixels.data());
       if (absl::IsUnavailable(decoded)) return decoded;
     }
-    video_bytes_ = std::max(video_bytes_, decoder.video_bytes());
+    decoder_bytes_ =
+        std::max(decoder_bytes_, decoder.video_bytes() + decoder.other_bytes());
     return absl::OkStatus();
   }
   return NamedStatus(absl::StrCat("data set \"", dataset->source.name, "\""),
@@ -479,7 +480,7 @@ EpisodeSet::Memory EpisodeSet::memory() const {
   memory.index = static_cast<int64_t>(
       entries_.size() * (sizeof(Entry) + sizeof(std::atomic<bool>)));
   memory.episodes = kCacheBytes + largest_bytes_;
-  memory.decoder = video_bytes_ +
+  memory.decoder = decoder_bytes_ +
                    2 * static_cast<int64_t>(options_.frame.bytes()) +
                    largest_bytes_;
   return memory;

@@ -41,6 +41,7 @@ struct EpisodeSetOptions {
   // The caller relies on them, so that data without is an error.
   bool needs_actions = false;
   bool needs_states = false;
+  FrameResize resize;
   // Larger frames are cropped to their center, smaller ones padded with zeros.
   FrameShape frame = {224, 224};
   SampleFormat format = SampleFormat::kBytePlanes;
@@ -177,7 +178,7 @@ class EpisodeSet : public MadeSource {
   EpisodeLayout step_layout_;
   int64_t items_ = 0;
   int64_t largest_bytes_ = 0;
-  int64_t video_bytes_ = 0;
+  int64_t decoder_bytes_ = 0;
   std::vector<std::string> unusable_;
   std::unique_ptr<EpisodeCache> cache_;
 

@@ -247,11 +247,22 @@ absl::Status FrameDecoderOf<Jpeg>::Decode(absl::string_view file,
   } else {
     ASSIGN_OR_RETURN(info, is_png ? ReadPngHeader(file) : decoder_.Open(file));
   }
-  JpegRegion region;
-  const Border rows = PlaceOf(info.height, shape.height, &region.y);
-  const Border columns = PlaceOf(info.width, shape.width, &region.x);
-  region.height = rows.inner;
-  region.width = columns.inner;
+  const bool resizes = resize_.height > 0;
+  ResampleWindow kept;
+  const Border rows =
+      PlaceOf(resizes ? resize_.height : info.height, shape.height, &kept.y);
+  const Border columns =
+      PlaceOf(resizes ? resize_.width : info.width, shape.width, &kept.x);
+  kept.height = rows.inner;
+  kept.width = columns.inner;
+  ResampleWindow needed = kept;
+  if (resizes) {
+    if (resampler_ == nullptr || !(resampler_->window() == kept)) {
+      resampler_ = std::make_unique<Resampler>(resize_.height, resize_.width,
+                                               resize_.filter, kept);
+    }
+    needed = resampler_->Plan(info.height, info.width);
+  }
   const size_t stride = size_t{3} * shape.width;
   uint8_t* const inner =
       out + stride * rows.before + size_t{3} * columns.before;
@@ -260,14 +271,28 @@ absl::Status FrameDecoderOf<Jpeg>::Decode(absl::string_view file,
     RETURN_IF_ERROR(DecodePng(file, info.height, info.width, whole_.data()));
     whole = {whole_.data(), info.height, info.width, 3};
   }
+  const uint8_t* from = nullptr;
+  size_t from_stride = size_t{3} * info.width;
   if (is_png || is_video) {
-    for (int y = 0; y < region.height; ++y) {
-      std::memcpy(inner + stride * y,
-                  whole.row(region.y + y) + size_t{3} * region.x,
-                  size_t{3} * region.width);
-    }
+    from = whole.row(needed.y) + size_t{3} * needed.x;
   } else {
-    RETURN_IF_ERROR(decoder_.Decode(region, {}, inner, stride));
+    const JpegRegion region{needed.x, needed.y, needed.width, needed.height};
+    if (!resizes) {
+      RETURN_IF_ERROR(decoder_.Decode(region, {}, inner, stride));
+    } else {
+      from_stride = size_t{3} * needed.width;
+      whole_.resize(from_stride * needed.height);
+      RETURN_IF_ERROR(decoder_.Decode(region, {}, whole_.data(), from_stride));
+      from = whole_.data();
+    }
+  }
+  if (resizes) {
+    resampler_->Run(from, from_stride, inner, stride);
+  } else if (from != nullptr) {
+    for (int y = 0; y < needed.height; ++y) {
+      std::memcpy(inner + stride * y, from + from_stride * y,
+                  size_t{3} * needed.width);
+    }
   }
   ClearAround(rows, columns, shape, out);
   return absl::OkStatus();

@@ -17,6 +17,7 @@
 #include "lib/loader/mixture/mixture_spec.h"
 #include "lib/loader/mixture/video_frames.h"
 #include "lib/media/jpeg/region.h"
+#include "lib/media/resample.h"
 
 namespace feedrate {
 
@@ -165,14 +166,23 @@ struct FrameShape {
   size_t bytes() const { return size_t{3} * height * width; }
 };
 
+// Resizes frames before they are cropped. A height of 0: not at all.
+struct FrameResize {
+  int height = 0;
+  int width = 0;
+  ResampleFilter filter = ResampleFilter::kBilinear;
+};
+
 // Decodes frames to their place in a batch. Larger frames are cropped to the
 // center, smaller ones padded with zeros, like
-// tf.image.resize_with_crop_or_pad. Only the part that is kept is decoded. Not
-// thread-safe: use one per thread.
+// tf.image.resize_with_crop_or_pad. Only the part that is kept is decoded and
+// resized. Not thread-safe: use one per thread.
 // `Jpeg` is JpegRegionDecoder or JpegTurboRegion.
 template <typename Jpeg>
 class FrameDecoderOf {
  public:
+  explicit FrameDecoderOf(const FrameResize& resize = {}) : resize_(resize) {}
+
   // Writes shape.bytes() to `out`. InvalidArgument if `file` is damaged or
   // neither a JPEG nor a PNG nor the name of a frame of a video.
   absl::Status Decode(absl::string_view file, const FrameShape& shape,
@@ -180,11 +190,19 @@ class FrameDecoderOf {
 
   // Upper bound of the memory for videos. Thread-safe.
   int64_t video_bytes() const { return videos_.memory_bound_bytes(); }
+  // Memory of everything else. Not thread-safe.
+  int64_t other_bytes() const {
+    return static_cast<int64_t>(whole_.capacity()) +
+           (resampler_ != nullptr ? resampler_->bytes() : 0);
+  }
 
  private:
+  const FrameResize resize_;
   Jpeg decoder_;
   VideoFrames videos_;
-  std::vector<uint8_t> whole_;  // A PNG, which has to be decoded as a whole.
+  // A PNG, which has to be decoded as a whole, or what is resized of a JPEG.
+  std::vector<uint8_t> whole_;
+  std::unique_ptr<Resampler> resampler_;
 };
 using FrameDecoder = FrameDecoderOf<JpegRegionDecoder>;
 

@@ -98,6 +98,10 @@ absl::StatusOr<std::unique_ptr<EpisodeSet>> OpenEpisodes(
   set.states = OffsetsOf(settings, "states");
   set.needs_actions = settings->Integer("needs_actions") != 0;
   set.needs_states = settings->Integer("needs_states") != 0;
+  set.resize.height = settings->Count("resize");
+  set.resize.width = settings->Count("resize_width");
+  set.resize.filter = settings->Word<ResampleFilter>(
+      "interpolation", {"box", "bilinear", "hamming", "bicubic", "lanczos"});
   set.frame.height = settings->Count("crop");
   set.frame.width = settings->Count("crop_width");
   set.format = settings->Word<SampleFormat>(
