@@ -12,6 +12,13 @@
 namespace feedrate {
 namespace {
 
+constexpr int kMostRanks = 65536;
+
+bool HasProblem(const std::vector<AuditLine>& lines) {
+  return absl::c_any_of(
+      lines, [](const AuditLine& line) { return line.kind() == "problem"; });
+}
+
 // The module that the process trains most.
 int ModelOf(const std::vector<AuditLine>& lines) {
   std::map<int, int64_t> counts;
@@ -97,6 +104,9 @@ void DropTrials(SeenRank* rank) {
 
 Life LifeOf(const std::vector<std::vector<AuditLine>>& processes) {
   Life life;
+  // Also counts those that got no batch, unless what they got was not seen.
+  int ranks = 1;
+  bool all_seen = true;
   const bool has_batches = absl::c_any_of(processes, [](const auto& lines) {
     return absl::c_any_of(
         lines, [](const AuditLine& line) { return line.kind() == "batch"; });
@@ -105,23 +115,28 @@ Life LifeOf(const std::vector<std::vector<AuditLine>>& processes) {
     const int model = ModelOf(lines);
     int rank = -1;
     for (const AuditLine& line : lines) {
-      if (line.kind() == "batch") rank = line.rank();
+      if (line.kind() == "batch") {
+        rank = line.rank();
+        ranks = std::max(ranks, std::min(line.world_size(), kMostRanks));
+      }
       if (line.kind() == "problem" &&
           !absl::c_linear_search(life.problems, line.text())) {
         life.problems.push_back(line.text());
       }
     }
+    all_seen = all_seen && (rank >= 0 || !HasProblem(lines));
     // A restart at the end of a training gets no batch, and says no rank.
     if (!has_batches && !lines.empty())
       rank = static_cast<int>(life.ranks.size());
-    if (rank < 0 || rank > 65535) continue;
+    if (rank < 0 || rank >= kMostRanks) continue;
     if (life.ranks.size() <= static_cast<size_t>(rank)) {
       life.ranks.resize(rank + 1);
     }
     for (const AuditLine& line : lines) AddLine(line, model, &life.ranks[rank]);
     DropTrials(&life.ranks[rank]);
   }
-  if (life.ranks.empty()) life.ranks.emplace_back();
+  if (!all_seen) ranks = 1;
+  life.ranks.resize(std::max(life.ranks.size(), static_cast<size_t>(ranks)));
   return life;
 }
 

@@ -93,6 +93,38 @@ PAIRS = [
         "ended after",
         [],
     ),
+    (
+        "lightning_first_epoch",
+        "Lightning-AI/pytorch-lightning#21938",
+        ["lightning==2.6.0"],
+        ["lightning==2.5.2"],
+        "has the order of epoch 1",
+        ["--seed=2"],
+    ),
+    (
+        "webdataset_shards",
+        "webdataset/webdataset#502",
+        ["webdataset==1.0.2"],
+        ["webdataset==0.2.86"],
+        "has the order of epoch 1",
+        ["--kills=0"],
+    ),
+    (
+        "webdataset_detshuffle",
+        "webdataset/webdataset#172",
+        ["webdataset==1.0.2"],
+        None,
+        "has the order of epoch 1",
+        ["--kills=0"],
+    ),
+    (
+        "litdata_parallel",
+        "Lightning-AI/litData#760",
+        ["litdata==0.2.58"],
+        ["litdata==0.2.76"],
+        "epoch 3 has the order of epoch 2",
+        ["--kills=0"],
+    ),
 ]
 
 

@@ -227,5 +227,119 @@ def torchdata_epoch_end(folder, mended):
     stateful_training(folder, list(range(ITEMS)), every=1000, shuffle=True)
 
 
+def lightning_first_epoch(folder, mended):
+    """A checkpoint per epoch, loader workers, and a sampler with epochs."""
+    import lightning
+    from lightning.pytorch.callbacks import ModelCheckpoint
+    from torch.utils.data import DataLoader
+    from torch.utils.data.distributed import DistributedSampler
+
+    class Model(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(1, 1)
+
+        def training_step(self, batch, index):
+            feedrate.audit.saw_ids(batch.tolist(), step=self.global_step)
+            return self.layer(batch[:, None].float()).mean()
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=1e-3)
+
+    sampler = DistributedSampler(range(ITEMS), num_replicas=1, rank=0)
+    last = pathlib.Path(folder, "last.ckpt")
+    trainer = lightning.Trainer(
+        accelerator="cpu",
+        max_epochs=EPOCHS,
+        logger=False,
+        enable_progress_bar=False,
+        default_root_dir=folder,
+        callbacks=ModelCheckpoint(folder, save_last=True),
+    )
+    loader = DataLoader(
+        range(ITEMS), batch_size=BATCH, sampler=sampler, num_workers=1
+    )
+    trainer.fit(Model(), loader, ckpt_path=str(last) if last.exists() else None)
+
+
+def shards(folder):
+    """The addresses of archives with eight items each."""
+    import webdataset
+
+    pattern = str(pathlib.Path(folder, "items-%06d.tar"))
+    if not os.path.exists(pattern % 0):
+        with webdataset.ShardWriter(pattern, maxcount=8, verbose=0) as writer:
+            for item in range(ITEMS):
+                writer.write({"__key__": f"{item:06d}", "txt": str(item)})
+    return [pattern % i for i in range(ITEMS // 8)]
+
+
+def item_of(sample):
+    return int(sample["__key__"])
+
+
+def webdataset_training(folder, loader):
+    run = Run(folder)
+    for _ in run.epochs():
+        feedrate.audit.begin_epoch()
+        for batch in loader:
+            run.train(batch)
+
+
+def webdataset_shards(folder, mended):
+    """shardshuffle without a seed."""
+    import webdataset
+
+    dataset = webdataset.WebDataset(shards(folder), shardshuffle=12)
+    dataset = dataset.map(item_of).batched(BATCH, collation_fn=list)
+    webdataset_training(folder, dataset)
+
+
+def webdataset_detshuffle(folder, mended):
+    """detshuffle in loader workers that end with an epoch, or live on."""
+    import webdataset
+    from torch.utils.data import DataLoader
+
+    dataset = webdataset.DataPipeline(
+        webdataset.SimpleShardList(shards(folder)),
+        webdataset.detshuffle(12),
+        webdataset.split_by_worker,
+        webdataset.tarfile_to_samples(),
+        webdataset.map(item_of),
+        webdataset.batched(BATCH, collation_fn=list),
+    )
+    webdataset_training(
+        folder,
+        DataLoader(
+            dataset, batch_size=None, num_workers=1, persistent_workers=mended
+        ),
+    )
+
+
+def litdata_parallel(folder, mended):
+    """Epochs of half the items, each of which goes on where the last ended."""
+    import litdata
+    from litdata.streaming import Cache
+
+    place = pathlib.Path(folder, "items")
+    cache = Cache(str(place), chunk_size=8)
+    for item in range(ITEMS):
+        cache[item] = item
+    cache.done()
+    cache.merge()
+    dataset = litdata.ParallelStreamingDataset(
+        [litdata.StreamingDataset(str(place), shuffle=True, seed=3)],
+        length=float("inf"),
+        resume=True,
+    )
+    loader = litdata.StreamingDataLoader(dataset, batch_size=BATCH)
+    run = Run(folder)
+    for _ in run.epochs():
+        for batch in loader:
+            run.train(batch[0])
+            if run.position == ITEMS // BATCH // 2:
+                break
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](sys.argv[2], "mended" in sys.argv[3:])
