@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -137,6 +138,21 @@ absl::StatusOr<std::vector<ChildOutput>> CopyOutputs(int64_t pid, int wanted,
     }
   }
   return outputs;
+}
+
+// Opens the memory file of process `pid` and fixes its size. DataLoss if it is
+// none, or has another size: reading a map of it could end this process.
+absl::StatusOr<UniqueFd> OpenShared(int64_t pid, int fd, int64_t bytes) {
+  UniqueFd file(open(absl::StrCat("/proc/", pid, "/fd/", fd).c_str(),
+                     O_RDWR | O_CLOEXEC));
+  struct stat status = {};
+  if (!file.valid() ||
+      fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
+      fstat(file.get(), &status) != 0 || status.st_size != bytes) {
+    return absl::DataLossError(
+        absl::StrCat("gave no memory file of ", bytes, " bytes"));
+  }
+  return file;
 }
 
 // Maximum size of an answer without its samples.
@@ -367,6 +383,45 @@ absl::StatusOr<std::vector<ChildOutput>> MeasuredChild::Outputs(
   ASSIGN_OR_RETURN(const OutputReply reply,
                    Judge(ParseReply<OutputReply>(line)));
   return Judge(CopyOutputs(pid_, command.indexes_size(), reply));
+}
+
+absl::StatusOr<SharedFiles> MeasuredChild::Attach(const AttachCommand& command,
+                                                  absl::Duration limit) {
+  ASSIGN_OR_RETURN(const std::string line,
+                   Exchange(CommandLine(command), limit, kMaxReplyBytes));
+  ASSIGN_OR_RETURN(const AttachReply reply,
+                   Judge(ParseReply<AttachReply>(line)));
+  SharedFiles files;
+  ASSIGN_OR_RETURN(files.input, Judge(OpenShared(pid_, reply.input_fd(),
+                                                 command.input_bytes())));
+  ASSIGN_OR_RETURN(files.output, Judge(OpenShared(pid_, reply.output_fd(),
+                                                  command.output_bytes())));
+  return files;
+}
+
+absl::Status MeasuredChild::Seed(const SeedCommand& command,
+                                 absl::Duration limit) {
+  ASSIGN_OR_RETURN(const std::string line,
+                   Exchange(CommandLine(command), limit, kMaxReplyBytes));
+  return Judge(ParseReply<SeedReply>(line)).status();
+}
+
+absl::StatusOr<OutputItem> MeasuredChild::Call(const CallCommand& command,
+                                               int64_t max_bytes,
+                                               absl::Duration limit) {
+  ASSIGN_OR_RETURN(const std::string line,
+                   Exchange(CommandLine(command), limit, kMaxReplyBytes));
+  ASSIGN_OR_RETURN(const CallReply reply, Judge(ParseReply<CallReply>(line)));
+  if (reply.nonce() != command.nonce()) {
+    return Bury(absl::DataLossError("answered before it was asked"));
+  }
+  const OutputItem& output = reply.output();
+  if (!IsSound(output) || output.offset() != 0 || output.bytes() > max_bytes) {
+    return Bury(absl::DataLossError(
+        absl::StrCat("described an output that cannot be: ", output.bytes(),
+                     " bytes of ", output.dtype(), " ", output.layout())));
+  }
+  return output;
 }
 
 }  // namespace feedrate

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lib/base/unique_fd.h"
+#include "lib/records/distrust_worker.pb.h"
 #include "lib/worker/memory_guard.h"
 #include "lib/worker/message.h"
 #include "lib/worker/process.h"
@@ -21,6 +22,13 @@ namespace feedrate {
 struct ChildOutput {
   OutputItem info;
   std::string bytes;
+};
+
+// Memory files that a child shares with this process. Nobody can change their
+// sizes.
+struct SharedFiles {
+  UniqueFd input;
+  UniqueFd output;
 };
 
 // Controls one measured process. Not thread-safe. Whatever the measured code
@@ -58,6 +66,16 @@ class MeasuredChild {
   absl::StatusOr<StopReply> Stop(absl::Duration limit);
   absl::StatusOr<std::vector<ChildOutput>> Outputs(const OutputCommand& command,
                                                    absl::Duration limit);
+
+  // The next three are for calls that are timed from outside. Makes the files
+  // of inputs and outputs, which have exactly these sizes from then on.
+  absl::StatusOr<SharedFiles> Attach(const AttachCommand& command,
+                                     absl::Duration limit);
+  absl::Status Seed(const SeedCommand& command, absl::Duration limit);
+  // Returns as soon as the answer is there. DataLoss unless it is the answer to
+  // this command and describes an output of at most `max_bytes`.
+  absl::StatusOr<OutputItem> Call(const CallCommand& command, int64_t max_bytes,
+                                  absl::Duration limit);
 
   int64_t pid() const { return pid_; }
   // The process that forked the child.

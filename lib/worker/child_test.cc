@@ -77,6 +77,30 @@ TEST_F(ChildTest, TimesItems) {
   EXPECT_TRUE(child->alive());
 }
 
+TEST_F(ChildTest, AnswersCallsThatAreTimedFromOutside) {
+  AttachCommand files;
+  files.set_input_bytes(100);
+  files.set_output_bytes(200);
+  CallCommand call;
+  call.set_nonce(7);
+  const std::unique_ptr<MeasuredChild> child = Spawn("ok");
+  const absl::StatusOr<SharedFiles> shared = child->Attach(files, kLong);
+  ASSERT_TRUE(shared.ok()) << shared.status();
+  EXPECT_NE(ftruncate(shared->output.get(), 10), 0);
+  const absl::StatusOr<OutputItem> output = child->Call(call, 200, kLong);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(output->bytes(), 12);
+
+  for (const char* transform : {"short", "plain_file"}) {
+    EXPECT_THAT(Spawn(transform)->Attach(files, kLong).status().message(),
+                HasSubstr("gave no memory file of"));
+  }
+  EXPECT_THAT(Spawn("ahead")->Call(call, 200, kLong).status().message(),
+              HasSubstr("answered before it was asked"));
+  EXPECT_THAT(Spawn("large")->Call(call, 200, kLong).status().message(),
+              HasSubstr("an output that cannot be: 3000 bytes"));
+}
+
 TEST_F(ChildTest, CopiesOutputs) {
   const std::unique_ptr<MeasuredChild> child = Spawn("ok");
   OutputCommand command;

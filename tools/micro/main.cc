@@ -5,14 +5,23 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/tool_main.h"
 #include "lib/config/override_flags.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
+#include "lib/runner/micro/distrust_check.h"
 #include "lib/runner/micro/transform_work.h"
+
+DEFINE_bool(distrust, false,
+            "measure subjects that may cheat: time each call from outside of "
+            "its process, on an input that it has never seen, and check a "
+            "random part of the outputs with --reference or the transform's "
+            "own reference; see docs/distrust.md");
 
 namespace feedrate {
 namespace {
@@ -36,14 +45,23 @@ ToolInfo Info() {
       "micro --config=configs/demo.textproto --output=rows.jsonl --resume",
       "micro --config=configs/demo.textproto --verify",
       "micro --subject=my_pkg.aug:transforms",
+      "micro --subject=theirs:transforms --distrust --reference=mine:slow",
   };
-  info.flag_files = {kRunFlagsFile, kOverrideFlagsFile};
+  info.flag_files = {"tools/micro/main.cc", kRunFlagsFile, kOverrideFlagsFile};
   return info;
 }
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("micro"));
   options.modes = {MakeTransformMode()};
+  if (FLAGS_distrust) {
+    if (options.verify || !options.equivalence) {
+      return absl::InvalidArgumentError(
+          "--distrust checks the outputs of timed calls; leave out --verify "
+          "and --noequivalence");
+    }
+    options.source.subject_setting = kDistrust;
+  }
   return RunJobs(options);
 }
 

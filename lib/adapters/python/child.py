@@ -11,6 +11,7 @@ import os
 import random
 import traceback
 
+import calls
 import clips
 import numpy as np
 import numpy.random  # Else imported by the first job that seeds it.
@@ -34,6 +35,7 @@ class Child:
         self._output_fd = None
         self._loader = None
         self._mixture = None
+        self._calls = None
 
     def answer(self, line):
         """The reply to one command, as a dictionary."""
@@ -45,6 +47,9 @@ class Child:
                 "epoch": self._epoch,
                 "stop": self._stop,
                 "output": self._output,
+                "attach": self._attach,
+                "seed": self._seed_all,
+                "call": self._call,
             }.get(command.get("op"))
             if act is None:
                 raise ValueError(f"no command {command.get('op')!r}")
@@ -195,6 +200,27 @@ class Child:
             output = self._operation.call(self._fresh(item))
             written.add(*self._library.array_of(output))
         return written.described
+
+    def _attach(self, command):
+        self._check_prepared()
+        self._calls = calls.Calls(command)
+        return self._calls.described
+
+    def _seed_all(self, command):
+        gc.collect(0)
+        self._seed(command["seed"])
+        return {"seeded": True}
+
+    def _call(self, command):
+        """One call of which nothing is timed here."""
+        item = self._library.input_of(self._calls.input(command), "HWC")
+        if place := getattr(self._operation, "place", None):
+            item = place(item)
+        if self._device is not None:
+            item = self._device.place(item)
+        output = self._operation.call(self._fresh(item))
+        described = self._calls.write(*self._library.array_of(output))
+        return {"nonce": command["nonce"], "output": described}
 
     def _fresh(self, item):
         fresh = self._operation.fresh

@@ -56,18 +56,6 @@ std::string KeyOf(const Job& job, const std::string& version, int64_t count,
       ContainerOf(job).empty() ? "" : absl::StrCat("\n", ContainerOf(job))));
 }
 
-Equivalence RecordOf(const Comparison& comparison) {
-  Equivalence record;
-  record.set_label(comparison.label);
-  if (comparison.max_abs_diff.has_value()) {
-    record.set_max_abs_diff(*comparison.max_abs_diff);
-  }
-  if (comparison.psnr_db.has_value()) record.set_psnr_db(*comparison.psnr_db);
-  if (comparison.ssim.has_value()) record.set_ssim(*comparison.ssim);
-  record.set_reference(comparison.reference);
-  return record;
-}
-
 // `null` has no outputs; `faulty` is asked for what it may do wrong.
 absl::StatusOr<Equivalence> AskTestLibrary(const Job& job, absl::Duration limit,
                                            MeasuredChild* child) {
@@ -89,6 +77,18 @@ Equivalence UncheckedSubject(const std::string& reason) {
 }
 
 }  // namespace
+
+Equivalence RecordOf(const Comparison& comparison) {
+  Equivalence record;
+  record.set_label(comparison.label);
+  if (comparison.max_abs_diff.has_value()) {
+    record.set_max_abs_diff(*comparison.max_abs_diff);
+  }
+  if (comparison.psnr_db.has_value()) record.set_psnr_db(*comparison.psnr_db);
+  if (comparison.ssim.has_value()) record.set_ssim(*comparison.ssim);
+  record.set_reference(comparison.reference);
+  return record;
+}
 
 std::optional<Job> EquivalenceCheck::ReferenceJob(const Job& job) const {
   if (reference_.empty() || !IsSubject(job.library()) ||

@@ -123,6 +123,9 @@ class EquivalenceCheck {
   const std::string reference_;
 };
 
+// The record of a comparison.
+Equivalence RecordOf(const Comparison& comparison);
+
 // The file with known results, in the user's cache folder. Empty without one:
 // then nothing is kept.
 std::string EquivalenceCachePath();

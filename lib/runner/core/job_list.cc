@@ -18,6 +18,7 @@
 #include "lib/planning/resolve.h"
 #include "lib/planning/subjects.h"
 #include "lib/records/attempts.h"
+#include "lib/records/job_identity.h"
 #include "lib/records/record_io.h"
 #include "lib/records/row.pb.h"
 
@@ -287,6 +288,24 @@ absl::Status CheckJob(const Job& job, const std::string& tool,
 
 }  // namespace
 
+namespace {
+
+absl::Status AddSetting(const std::string& name, std::vector<Job>* jobs) {
+  for (Job& job : *jobs) {
+    if (!IsSubject(job.library())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", name, " is for subjects; leave out ",
+                       job.library(), ", or name it with --reference"));
+    }
+    (*job.mutable_settings())[name] = "true";
+    if (!absl::c_linear_search(job.labels(), name)) job.add_labels(name);
+    job.set_job_id(JobId(job));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<JobList> LoadJobList(const JobSource& given,
                                     const Catalogue& catalogue) {
   JobSource source = given;
@@ -313,6 +332,9 @@ absl::StatusOr<JobList> LoadJobList(const JobSource& given,
   }
   for (const Job& job : list.jobs) {
     RETURN_IF_ERROR(CheckJob(job, source.tool, catalogue));
+  }
+  if (!source.subject_setting.empty()) {
+    RETURN_IF_ERROR(AddSetting(source.subject_setting, &list.jobs));
   }
   if (!source.config.empty()) return list;
   const Overrides& flags = source.overrides;

@@ -35,6 +35,9 @@ struct JobSource {
   // The file in configs/subjects/ that subjects are planned from if there is
   // neither a config nor a file with jobs. Empty means that of the tool.
   std::string subject_config;
+  // A setting and label that all jobs get, which must be of subjects. Empty
+  // means none.
+  std::string subject_setting;
   Overrides overrides;
 };
 

@@ -138,6 +138,31 @@ TEST_F(JobListTest, JobsRunNoCodeThatOnlyTheyName) {
   EXPECT_EQ(problem_of(set_python), "");
 }
 
+TEST_F(JobListTest, ASettingOfSubjectsMakesOtherJobs) {
+  Job job;
+  job.set_scenario("image-rgb");
+  job.set_mode("micro");
+  job.set_library("theirs:flip");
+  job.set_job_id(JobId(job));
+  std::string text;
+  AppendRecord(job, &text);
+  source_.jobs = JobsFile(text);
+  source_.overrides.Set("subject", "theirs:flip");
+  source_.subject_setting = "distrust";
+  const auto list = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_NE(list->jobs[0].job_id(), job.job_id());
+  EXPECT_EQ(list->jobs[0].job_id(), JobId(list->jobs[0]));
+  EXPECT_EQ(list->jobs[0].settings().at("distrust"), "true");
+  EXPECT_THAT(list->jobs[0].labels(), ElementsAre("distrust"));
+
+  job.set_library("pillow");
+  text.clear();
+  AppendRecord(job, &text);
+  source_.jobs = JobsFile(text);
+  EXPECT_THAT(Problem(), HasSubstr("is for subjects; leave out pillow"));
+}
+
 TEST_F(JobListTest, JobsLeadOutOfNoFolder) {
   const auto problem_of = [this](const std::string& field,
                                  const std::string& value) {

@@ -30,6 +30,8 @@
 #include "lib/runner/core/workers.h"
 #include "lib/runner/data/input_corpora.h"
 #include "lib/runner/micro/decode_row.h"
+#include "lib/runner/micro/distrust_check.h"
+#include "lib/runner/micro/distrusted_calls.h"
 #include "lib/worker/child.h"
 #include "lib/worker/message.h"
 
@@ -209,6 +211,9 @@ class TransformWork : public JobWork {
   // does not have the transform.
   absl::StatusOr<std::unique_ptr<MeasuredChild>> StartReference(
       const Job& reference);
+  // The same for a job that is measured without trust. FailedPrecondition if
+  // its calls were not what they seemed.
+  absl::Status MeasureDistrusted(const RunRequest& request, Row* row);
   void AddMeasured(const TimeReply& timing, Row* row);
   void AddGpu(const TimeReply& timing, Row* row);
   bool IsPartial() const;
@@ -223,6 +228,8 @@ class TransformWork : public JobWork {
   std::unique_ptr<Copies> copies_;
   std::unique_ptr<MeasuredChild> child_;
   std::unique_ptr<ChildSubject> subject_;
+  // The same object if the job is measured without trust, else null.
+  DistrustedCalls* distrusted_ = nullptr;
   feedrate::WarmUp warm_up_;
   // Speed of copies within the device, on a GPU.
   double device_copy_bytes_per_s_ = 0;
@@ -274,6 +281,15 @@ absl::Status TransformWork::Prepare() {
   device_copy_bytes_per_s_ = reply.device_copy_bytes_per_s();
   context_.engines->Note(input_.fd, kSessions, reply.engine_items_per_s());
   per_sample_loop_ = reply.per_sample_loop();
+  if (IsDistrusted(job_)) {
+    ASSIGN_OR_RETURN(std::unique_ptr<DistrustedCalls> calls,
+                     DistrustedCalls::Attach(child_.get(), *input_.original,
+                                             EnergyOf(context_, job_),
+                                             policy_.preflight.hang_s));
+    distrusted_ = calls.get();
+    subject_ = std::move(calls);
+    return absl::OkStatus();
+  }
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s(),
                                             EnergyOf(context_, job_),
                                             context_.speed, job_.library());
@@ -299,6 +315,8 @@ absl::StatusOr<Preflight> TransformWork::LookAhead() {
 }
 
 absl::StatusOr<Equivalence> TransformWork::CheckEquivalence() {
+  // Their outputs are checked after the timed calls, unannounced.
+  if (distrusted_ != nullptr) return Equivalence();
   // A slow transform is not hanging: the preflight knows how slow it is.
   const double expected_s =
       per_item_s_ * context_.catalogue.policy().measuring().compared_items();
@@ -371,6 +389,7 @@ absl::Status TransformWork::Measure(int run_index, Row* row) {
   request.hang_s = policy_.warm_up.hang_s;
   request.cold = OnGpu(job_) && policy_.gpu.cold;
   request.worker = job_.library();
+  if (distrusted_ != nullptr) return MeasureDistrusted(request, row);
   RunResult result;
   double copy_s = 0;
   {
@@ -386,6 +405,33 @@ absl::Status TransformWork::Measure(int run_index, Row* row) {
                                                     copy_s);
   }
   AddMeasured(result.timing, row);
+  return absl::OkStatus();
+}
+
+absl::Status TransformWork::MeasureDistrusted(const RunRequest& request,
+                                              Row* row) {
+  distrusted_->Forget();
+  RunResult result;
+  {
+    const TimeAccount::Entry entry(context_.account, Spending::kTimed);
+    ASSIGN_OR_RETURN(result, MeasureRun(request, distrusted_, context_.noise,
+                                        /*speed=*/nullptr));
+  }
+  RETURN_IF_ERROR(distrusted_->FindFault());
+  const TimeAccount::Entry entry(context_.account, Spending::kEquivalence);
+  std::optional<TrustedReference> reference;
+  const std::optional<Job> other = context_.equivalence->ReferenceJob(job_);
+  if (other.has_value()) {
+    reference.emplace();
+    reference->job = *other;
+    ASSIGN_OR_RETURN(reference->server, context_.servers->Get(*other));
+  }
+  ASSIGN_OR_RETURN(*row->mutable_equivalence(),
+                   CheckKept(context_, job_, distrusted_->kept(),
+                             reference.has_value() ? &*reference : nullptr,
+                             PrepareLimit(context_)));
+  SetTiming(result, row);
+  SetLimit("hand-over", 1 / std::max(distrusted_->handover_s(), 1e-9), row);
   return absl::OkStatus();
 }
 
@@ -435,6 +481,7 @@ void TransformWork::AddMeasured(const TimeReply& timing, Row* row) {
 }
 
 void TransformWork::End() {
+  distrusted_ = nullptr;
   subject_ = nullptr;
   child_ = nullptr;
 }

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -67,13 +68,42 @@ FAULTS = {
 }
 
 
+def attach(command, transform):
+    if transform == "short":
+        command["output_bytes"] -= 1
+    if transform == "plain_file":
+        with tempfile.TemporaryFile() as file:
+            return {"input_fd": os.dup(file.fileno()), "output_fd": 0}
+    fds = [os.memfd_create("calls", os.MFD_ALLOW_SEALING) for _ in range(2)]
+    os.ftruncate(fds[0], command["input_bytes"])
+    os.ftruncate(fds[1], command["output_bytes"])
+    return {"input_fd": fds[0], "output_fd": fds[1]}
+
+
+def call(command, transform):
+    shape = {"dtype": "uint8", "layout": "HWC", "shape": [2, 2, 3]}
+    output = {"offset": 0, "bytes": 12, **shape}
+    if transform == "ahead":
+        command["nonce"] += 1
+    if transform == "large":
+        output |= {"bytes": 3000, "shape": [20, 50, 3]}
+    return {"nonce": command["nonce"], "output": output}
+
+
 def answer(command, replies):
     op = command["op"]
     if op == "prepare":
         if command["transform"] == "refuse":
             return {"error": "TypeError: no such transform"}
+        answer.transform = command["transform"]
         answer.fault = FAULTS.get(command["transform"])
         return {"version": "1.2", "clock_pair_s": 1e-7, "threads": 1}
+    if op == "attach":
+        return attach(command, answer.transform)
+    if op == "seed":
+        return {"seeded": True}
+    if op == "call":
+        return call(command, answer.transform)
     if op == "output":
         memory = os.memfd_create("output")
         os.write(memory, bytes(range(12)))

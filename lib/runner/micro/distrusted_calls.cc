@@ -1,0 +1,318 @@
+#include "lib/runner/micro/distrusted_calls.h"
+
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/base/split_mix64.h"
+#include "lib/base/status_macros.h"
+#include "lib/machine/process_counters.h"
+#include "lib/machine/root.h"
+
+namespace feedrate {
+namespace {
+
+// A call that does wrong in one of ten escapes this many checks in 1 of 29
+// runs.
+constexpr size_t kKept = 32;
+// An output may be larger than its input: floats of four times the pixels.
+constexpr int64_t kOutputFactor = 16;
+constexpr int64_t kLeastOutputBytes = int64_t{4} << 20;
+// Every second call is preceded by a look at what the process does when nothing
+// is asked of it. It may take so long to come to rest: the machine may be busy.
+constexpr int64_t kLookEvery = 2;
+constexpr absl::Duration kStep = absl::Milliseconds(1);
+constexpr int kSteps = 60;
+constexpr int64_t kLeastLooks = 4;
+// Share of a processor that its server may use.
+constexpr double kServerShare = 0.2;
+constexpr double kLeastServerS = 0.05;
+// The process may write from warmer caches than those of this one.
+constexpr double kFasterCopy = 4;
+// Smaller outputs say nothing about the speed of a copy.
+constexpr int64_t kLeastJudgedBytes = 64 << 10;
+constexpr uint64_t kNoise = 0x0303030303030303u;
+
+// Not steady_clock: a process with the privilege to adjust clocks changes the
+// speed of that one.
+double Now() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * now.tv_nsec;
+}
+
+// CPU time of all threads of a process, living and ended. 0 if unknown.
+double CpuSeconds(pid_t pid) {
+  clockid_t clock = 0;
+  timespec used = {};
+  if (clock_getcpuclockid(pid, &clock) != 0 ||
+      clock_gettime(clock, &used) != 0) {
+    return 0;
+  }
+  return static_cast<double>(used.tv_sec) + 1e-9 * used.tv_nsec;
+}
+
+// Whether a thread of the process runs, or would if it had a processor.
+bool HasRunningThread(pid_t pid) {
+  const Root root;
+  const std::string folder = absl::StrCat("/proc/", pid, "/task");
+  for (const std::string& thread : root.List(folder)) {
+    const std::string stat =
+        root.ReadText(absl::StrCat(folder, "/", thread, "/stat"));
+    // The name before it may have any characters.
+    const size_t end = stat.rfind(") ");
+    if (end != std::string::npos && stat[end + 2] == 'R') return true;
+  }
+  return false;
+}
+
+// From the kernel: what a generator draws could be computed from what it drew.
+uint64_t Unpredictable() {
+  uint64_t value = 0;
+  while (getrandom(&value, sizeof(value), 0) != sizeof(value)) continue;
+  return value;
+}
+
+uint64_t UnpredictableBelow(uint64_t end) {
+  return Unpredictable() % std::max<uint64_t>(end, 1);
+}
+
+// The mean of two images, with noise in the last two bits, so that nothing that
+// is known about either of them is known about the result. `from` is rolled by
+// some rows and pixels; `other` is read as a ring of bytes.
+void Mix(const ItemView& from, const ItemView& other, std::string* to) {
+  const auto* const a = static_cast<const uint8_t*>(from.data);
+  const auto* const b = static_cast<const uint8_t*>(other.data);
+  auto* const out = reinterpret_cast<uint8_t*>(&(*to)[0]);
+  const int64_t row = int64_t{from.width} * from.channels;
+  const int64_t down = UnpredictableBelow(from.height);
+  const int64_t right = UnpredictableBelow(from.width) * from.channels;
+  int64_t at = UnpredictableBelow(other.bytes);
+  for (int64_t y = 0; y < from.height; ++y) {
+    const uint8_t* const line = a + (y + down) % from.height * row;
+    uint8_t* const mixed = out + y * row;
+    std::memcpy(mixed, line + right, row - right);
+    std::memcpy(mixed + row - right, line, right);
+    for (int64_t x = 0; x < row;) {
+      const int64_t count = std::min(row - x, other.bytes - at);
+      for (int64_t i = 0; i < count; ++i) {
+        mixed[x + i] = (mixed[x + i] + b[at + i] + 1) / 2;
+      }
+      x += count;
+      at = (at + count) % other.bytes;
+    }
+  }
+  SplitMix64 noise(Unpredictable());
+  for (size_t i = 0; i + 8 <= to->size(); i += 8) {
+    uint64_t eight = 0;
+    std::memcpy(&eight, out + i, 8);
+    eight ^= noise.Next() & kNoise;
+    std::memcpy(out + i, &eight, 8);
+  }
+}
+
+}  // namespace
+
+DistrustedCalls::DistrustedCalls(MeasuredChild* child, const Corpus& corpus,
+                                 EnergyMeter* energy)
+    : ChildSubject(child, 0, energy), child_(child), corpus_(corpus) {}
+
+absl::StatusOr<DistrustedCalls::Map> DistrustedCalls::MapFile(int fd,
+                                                              int64_t bytes,
+                                                              bool write) {
+  void* const data =
+      mmap(nullptr, bytes, write ? PROT_READ | PROT_WRITE : PROT_READ,
+           MAP_SHARED, fd, 0);
+  if (data == MAP_FAILED) {
+    return absl::DataLossError(absl::StrCat(
+        "gave a memory file that cannot be mapped: ", strerror(errno)));
+  }
+  return Map{static_cast<char*>(data), bytes};
+}
+
+absl::StatusOr<std::unique_ptr<DistrustedCalls>> DistrustedCalls::Attach(
+    MeasuredChild* child, const Corpus& corpus, EnergyMeter* energy,
+    double hang_s) {
+  std::unique_ptr<DistrustedCalls> calls(
+      new DistrustedCalls(child, corpus, energy));
+  int64_t largest = 1;
+  for (int64_t i = 0; i < corpus.size(); ++i) {
+    largest = std::max(largest, corpus.item(i).bytes);
+  }
+  AttachCommand command;
+  command.set_input_bytes(largest);
+  command.set_output_bytes(
+      std::max(kOutputFactor * largest, kLeastOutputBytes));
+  ASSIGN_OR_RETURN(calls->files_,
+                   child->Attach(command, absl::Seconds(hang_s)));
+  ASSIGN_OR_RETURN(calls->input_map_,
+                   MapFile(calls->files_.input.get(), command.input_bytes(),
+                           /*write=*/true));
+  ASSIGN_OR_RETURN(calls->output_map_,
+                   MapFile(calls->files_.output.get(), command.output_bytes(),
+                           /*write=*/false));
+  return calls;
+}
+
+DistrustedCalls::~DistrustedCalls() {
+  for (const Map& map : {input_map_, output_map_}) {
+    if (map.data != nullptr) munmap(map.data, map.bytes);
+  }
+}
+
+void DistrustedCalls::MakeInput(int64_t item) {
+  const ItemView view = corpus_.item(item);
+  size_ = {view.frames, view.height, view.width, view.channels};
+  input_.resize(view.bytes);
+  Mix(view, corpus_.item(UnpredictableBelow(corpus_.size())), &input_);
+}
+
+absl::StatusOr<DistrustedCalls::OneCall> DistrustedCalls::CallOnce(
+    int64_t item, double hang_s) {
+  const absl::Duration limit = absl::Seconds(hang_s);
+  MakeInput(item);
+  // All generators take 32 bits.
+  seed_ = UnpredictableBelow(uint64_t{1} << 32);
+  SeedCommand seeding;
+  seeding.set_seed(seed_);
+  RETURN_IF_ERROR(child_->Seed(seeding, limit));
+  if (calls_ % kLookEvery == 0) LookWhileIdle();
+  CallCommand command;
+  command.set_nonce(static_cast<int64_t>(UnpredictableBelow(1ull << 52)));
+  command.set_height(size_.height);
+  command.set_width(size_.width);
+  command.set_channels(size_.channels);
+
+  OneCall one;
+  const double start = Now();
+  // Not before: a thread could read it ahead of the call.
+  std::memcpy(input_map_.data, input_.data(), input_.size());
+  const double asked = Now();
+  ASSIGN_OR_RETURN(one.output, child_->Call(command, output_map_.bytes, limit));
+  const double answered = Now();
+  // Within the time: what a thread writes later is too late.
+  output_.resize(one.output.bytes());
+  std::memcpy(&output_[0], output_map_.data, output_.size());
+  const double end = Now();
+
+  one.seconds = end - start;
+  handover_s_ += (asked - start) + (end - answered);
+  worked_.emplace_back(answered - asked, one.output.bytes());
+  for (const auto& [seconds, bytes] :
+       {std::make_pair(asked - start, input_.size()),
+        std::make_pair(end - answered, output_.size())}) {
+    if (seconds > 0 && bytes >= kLeastJudgedBytes) {
+      best_copy_ = std::max(best_copy_, static_cast<double>(bytes) / seconds);
+    }
+  }
+  Keep(one.output);
+  return one;
+}
+
+void DistrustedCalls::Keep(const OutputItem& output) {
+  // Each call so far is among the kept ones with the same chance.
+  const size_t at =
+      kept_.size() < kKept ? kept_.size() : UnpredictableBelow(calls_ + 1);
+  ++calls_;
+  if (at >= kKept) return;
+  if (at == kept_.size()) kept_.emplace_back();
+  kept_[at] = {input_, size_, seed_, {output, output_}};
+}
+
+void DistrustedCalls::LookWhileIdle() {
+  const auto pid = static_cast<pid_t>(child_->pid());
+  ++looks_;
+  for (int i = 0; i < kSteps; ++i) {
+    absl::SleepFor(kStep);
+    if (!HasRunningThread(pid)) return;
+  }
+  ++busy_looks_;
+}
+
+absl::StatusOr<TimeReply> DistrustedCalls::Time(const TimeRequest& request) {
+  const auto server = static_cast<pid_t>(child_->server_pid());
+  const double start = Now();
+  const double server_cpu_s = CpuSeconds(server);
+  TimeReply reply;
+  double all_s = 0;
+  const int64_t chunk = std::max<int64_t>(request.chunk, 1);
+  while (reply.items() < request.count &&
+         (request.limit_s <= 0 || all_s < request.limit_s)) {
+    double sample_s = 0;
+    for (int64_t i = 0; i < chunk && reply.items() < request.count; ++i) {
+      ASSIGN_OR_RETURN(
+          const OneCall one,
+          CallOnce((request.first + reply.items()) % corpus_.size(),
+                   request.hang_s));
+      sample_s += one.seconds;
+      reply.set_items(reply.items() + 1);
+    }
+    reply.add_samples_s(sample_s);
+    all_s += sample_s;
+  }
+  wall_s_ += Now() - start;
+  server_cpu_s_ += CpuSeconds(server) - server_cpu_s;
+  return reply;
+}
+
+void DistrustedCalls::Forget() {
+  kept_.clear();
+  worked_.clear();
+  calls_ = 0;
+  looks_ = busy_looks_ = 0;
+  handover_s_ = wall_s_ = server_cpu_s_ = 0;
+}
+
+double DistrustedCalls::handover_s() const {
+  return handover_s_ / static_cast<double>(std::max<int64_t>(calls_, 1));
+}
+
+absl::Status DistrustedCalls::FindFault() const {
+  const auto pid = static_cast<pid_t>(child_->pid());
+  const size_t processes = ProcessTree(Root(), pid).size();
+  if (processes > 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("distrust: it keeps ", processes - 1,
+                     processes == 2 ? " other process" : " other processes",
+                     ", whose work no call shows"));
+  }
+  if (looks_ >= kLeastLooks && 2 * busy_looks_ > looks_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("distrust: it works between calls: ", busy_looks_, " of ",
+                     looks_, " times when nothing was asked of it"));
+  }
+  if (server_cpu_s_ > std::max(kServerShare * wall_s_, kLeastServerS)) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("distrust: it works in the process that only starts "
+                        "others: %.0f%% of a "
+                        "processor during the calls",
+                        100 * server_cpu_s_ / wall_s_));
+  }
+  size_t impossible = 0;
+  for (const auto& [seconds, bytes] : worked_) {
+    impossible +=
+        bytes >= kLeastJudgedBytes &&
+                seconds * kFasterCopy * best_copy_ < static_cast<double>(bytes)
+            ? 1
+            : 0;
+  }
+  if (2 * impossible > worked_.size()) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("distrust: impossible: %d of %d calls answered sooner "
+                        "than a copy of their "
+                        "output takes",
+                        impossible, worked_.size()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace feedrate
