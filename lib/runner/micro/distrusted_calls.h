@@ -94,8 +94,6 @@ class DistrustedCalls : public ChildSubject {
   // How often it was looked at while nothing was asked, and did not rest.
   int64_t looks_ = 0;
   int64_t busy_looks_ = 0;
-  double wall_s_ = 0;
-  double server_cpu_s_ = 0;
 };
 
 }  // namespace feedrate

@@ -31,7 +31,7 @@ import numpy as np
 from PIL import Image
 rng = np.random.default_rng(1)
 for i in range(8):
-    few = rng.integers(0, 256, (12, 15, 3), np.uint8)
+    few = rng.integers(0, 256, (48, 60, 3), np.uint8)
     Image.fromarray(few).resize((240, 192)).save(f"{sys.argv[1]}/{i}.jpg")
 """
 
@@ -46,6 +46,7 @@ def cheats():
             node.targets[0].id: ast.literal_eval(node.value)
             for node in tree.body
             if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
             and isinstance(node.value, ast.Constant)
         }
         yield (
