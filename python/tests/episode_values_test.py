@@ -4,6 +4,7 @@ resized, and statistics that are kept."""
 import io
 import json
 import unittest
+import zlib
 
 import episode_cases
 import numpy as np
@@ -103,6 +104,80 @@ class NumbersTest(episode_cases.Case):
         with self.assertRaisesRegex(RuntimeError, "reward"):
             for _ in self.episodes([odd], numbers=["reward"], on_error="fail"):
                 pass
+
+    def encoded(self, encoding, dtype, pack, text='"dimensions": ["2"]'):
+        """RLDS whose reward, of two numbers, is written as bytes. `pack`: of
+        an array."""
+        folder = self.folder / f"{encoding}_{dtype}" / "1.0.0"
+        folder.mkdir(parents=True)
+        steps = [np.array([n, 2 * n + 1], dtype) for n in range(6)]
+        features = {
+            "steps/observation/image": [episode_cases.png(n) for n in range(6)],
+            "steps/action": [float(n) for n in range(6)],
+            "steps/reward": [pack(step) for step in steps],
+        }
+        name = "x-train.tfrecord-00000-of-00001"
+        record = episode_cases.record(episode_cases.example(features))
+        (folder / name).write_bytes(record)
+        tensor = {"dtype": dtype, "encoding": encoding}
+        tensor["shape"] = json.loads(f"{{{text}}}")
+        step = {
+            "action": {"tensor": {"dtype": "float32"}},
+            "reward": {"tensor": tensor},
+            "observation": {"featuresDict": {"features": {"image": {}}}},
+        }
+        step["observation"]["featuresDict"]["features"]["image"]["image"] = {}
+        inner = {"featuresDict": {"features": step}}
+        whole = {"steps": {"sequence": {"feature": inner}}}
+        (folder / "features.json").write_text(
+            json.dumps({"featuresDict": {"features": whole}})
+        )
+        return folder.parent
+
+    def test_tensors_that_tfds_encodes(self):
+        def plain(array):
+            return array.tobytes()
+
+        def packed(array):
+            return zlib.compress(array.tobytes())
+
+        for dtype in ("float32", "float64", "int64", "int8", "uint16", "bool"):
+            for encoding, pack in (("bytes", plain), ("zlib", packed)):
+                data = self.encoded(encoding, dtype, pack)
+                for batch in self.episodes(data, numbers=["reward"]):
+                    n = batch["step"]
+                    wanted = np.stack([n, 2 * n + 1], 1).astype(dtype)
+                    np.testing.assert_array_equal(
+                        batch["reward"], wanted.astype(np.float32)
+                    )
+        short = {"bytes": lambda a: plain(a)[:-1], "zlib": plain}
+        more = {
+            "bytes": lambda a: plain(a) * 2,
+            "zlib": lambda a: packed(a[:1]),
+        }
+        for folder, wrong in ((".a", short), (".b", more)):
+            self.folder = self.folder / folder
+            for encoding, pack in wrong.items():
+                data = self.encoded(encoding, "float32", pack)
+                with self.assertRaisesRegex(
+                    ValueError, "steps/reward.* bytes|unp"
+                ):
+                    self.episodes(data, numbers=["reward"])
+        # Others are as if they were not there.
+        self.folder = self.folder / ".c"
+        for number, (dtype, text) in enumerate(
+            (
+                ("float16", '"dimensions": ["2"]'),
+                ("float32", '"dimensions": ["-1"]'),
+                ("float32", '"dimensions": ["1000000", "1000000"]'),
+            )
+        ):
+            self.folder = self.folder / str(number)
+            data = self.encoded("zlib", dtype, packed, text)
+            with self.assertRaisesRegex(
+                ValueError, 'no "reward"; it has steps'
+            ):
+                self.episodes(data, numbers=["reward"])
 
 
 class ResizeTest(episode_cases.Case):

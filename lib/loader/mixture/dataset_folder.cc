@@ -13,6 +13,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/mixture/lerobot.h"
+#include "lib/loader/mixture/tensor_bytes.h"
 #include "simdjson.h"
 
 namespace feedrate {
@@ -29,7 +30,29 @@ struct TfdsFeatures {
   std::vector<std::string> integers;
   std::vector<std::string> flags;
   std::vector<std::string> texts;
+  std::map<std::string, TensorEncoding> encoded;
 };
+
+// Numbers per step, from its `shape`; 0 if that is not fixed.
+int64_t ValuesOf(const object& tensor) {
+  // More than any row of numbers, so that nothing claims all memory.
+  constexpr int64_t kMost = int64_t{1} << 20;
+  simdjson::dom::array sides;
+  if (tensor["shape"]["dimensions"].get(sides) != simdjson::SUCCESS) return 1;
+  int64_t values = 1;
+  for (const auto side : sides) {
+    int64_t size = 0;
+    std::string_view text;
+    if (side.get(text) == simdjson::SUCCESS) {
+      if (!absl::SimpleAtoi(std::string(text), &size)) return 0;
+    } else if (side.get(size) != simdjson::SUCCESS) {
+      return 0;
+    }
+    if (size < 1 || size > kMost / values) return 0;
+    values *= size;
+  }
+  return values;
+}
 
 void AddTfdsFeatures(const object& feature, const std::string& name,
                      TfdsFeatures* found) {
@@ -58,11 +81,22 @@ void AddTfdsFeatures(const object& feature, const std::string& name,
       (has_type && (dtype == "string" || dtype == "object"))) {
     found->texts.push_back(name);
   }
-  std::string_view encoding = "none";
-  if (feature["tensor"]["encoding"].get(encoding) != simdjson::SUCCESS) {
-    encoding = "none";
+  if (!has_type) return;
+  std::string_view encoding;
+  object tensor;
+  if (feature["tensor"].get(tensor) == simdjson::SUCCESS &&
+      tensor["encoding"].get(encoding) == simdjson::SUCCESS &&
+      encoding != "none") {
+    TensorEncoding how;
+    how.dtype = std::string(dtype);
+    how.values = ValuesOf(tensor);
+    how.is_zlib = encoding == "zlib";
+    if ((encoding != "zlib" && encoding != "bytes") || how.values == 0 ||
+        TensorValueBytes(how.dtype) == 0) {
+      return;
+    }
+    found->encoded[name] = how;
   }
-  if (!has_type || encoding != "none") return;
   if (absl::StartsWith(std::string(dtype), "float")) {
     found->floats.push_back(name);
   } else if (absl::StrContains(std::string(dtype), "int")) {
@@ -111,6 +145,7 @@ absl::Status ReadTfdsFeatures(const std::string& path, MixtureSource* source) {
       if (absl::StartsWith(name, "steps/")) source->numbers.push_back(name);
     }
   }
+  source->encoded = std::move(found.encoded);
   source->action.clear();
   source->state.clear();
   // Integers beside floats are flags, such as the end of an episode.

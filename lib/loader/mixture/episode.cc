@@ -18,6 +18,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 #include "lib/loader/mixture/lerobot.h"
+#include "lib/loader/mixture/tensor_bytes.h"
 #include "lib/loader/source.h"
 #include "lib/storage/checksum.h"
 
@@ -35,19 +36,31 @@ absl::Status Texts(const ExampleView& example, absl::string_view feature,
       steps > 1 ? absl::StrCat(" or ", steps) : ""));
 }
 
+absl::Status OfFeature(const std::string& feature, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat("feature \"", feature, "\" ",
+                                                  status.message()));
+}
+
 // Reads floats, or integers that floats hold exactly.
-absl::Status Numbers(const ExampleView& example, absl::string_view feature,
-                     std::vector<float>* values) {
+absl::Status Numbers(const ExampleView& example, const MixtureSource& source,
+                     const std::string& feature, std::vector<float>* values) {
+  const auto encoded = source.encoded.find(feature);
+  if (encoded != source.encoded.end()) {
+    std::vector<absl::string_view> tensors;
+    RETURN_IF_ERROR(example.Bytes(feature, &tensors));
+    for (const absl::string_view tensor : tensors) {
+      const absl::Status read = AppendTensor(encoded->second, tensor, values);
+      if (!read.ok()) return OfFeature(feature, read);
+    }
+    return absl::OkStatus();
+  }
   const absl::Status read = example.Floats(feature, values);
   std::vector<int64_t> integers;
   if (read.ok() || !example.Integers(feature, &integers).ok()) return read;
   values->assign(integers.begin(), integers.end());
-  constexpr int64_t kMost = int64_t{1} << 24;
   for (const int64_t integer : integers) {
-    if (integer >= -kMost && integer <= kMost) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature \"", feature, "\" has the number ", integer,
-                     ", which a float cannot hold"));
+    const absl::Status fits = CheckFitsFloat(integer);
+    if (!fits.ok()) return OfFeature(feature, fits);
   }
   return absl::OkStatus();
 }
@@ -69,12 +82,13 @@ absl::Status Name(const ExampleView& example, absl::string_view feature,
 // Reads one row of numbers per step, which joins those of all features; returns
 // their width.
 absl::StatusOr<int> Rows(const ExampleView& example,
+                         const MixtureSource& source,
                          const std::vector<std::string>& features, size_t steps,
                          std::vector<float>* values) {
   std::vector<std::vector<float>> parts(features.size());
   size_t width = 0;
   for (size_t i = 0; i < features.size(); ++i) {
-    RETURN_IF_ERROR(Numbers(example, features[i], &parts[i]));
+    RETURN_IF_ERROR(Numbers(example, source, features[i], &parts[i]));
     if (parts[i].size() % steps != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("feature \"", features[i], "\" has ", parts[i].size(),
@@ -152,7 +166,7 @@ absl::Status Episode::Read(const EpisodeOptions& options) {
   if (read.ok()) read = ReadFrames(example, cameras);
   if (read.ok() && options.metadata == MetadataMode::kFull) {
     read = ReadMetadata(example, names);
-    if (read.ok()) read = ReadNumbers(example, options.numbers);
+    if (read.ok()) read = ReadNumbers(example, names, options.numbers);
   }
   return read.ok() ? read : Named(read);
 }
@@ -180,18 +194,21 @@ absl::Status Episode::ReadMetadata(const ExampleView& example,
   const size_t steps = frames_[0].size();
   RETURN_IF_ERROR(Name(example, names.episode_id, &id_));
   RETURN_IF_ERROR(Texts(example, names.instruction, steps, &instructions_));
-  ASSIGN_OR_RETURN(action_width_, Rows(example, names.action, steps, &action_));
-  ASSIGN_OR_RETURN(state_width_, Rows(example, names.state, steps, &state_));
+  ASSIGN_OR_RETURN(action_width_,
+                   Rows(example, names, names.action, steps, &action_));
+  ASSIGN_OR_RETURN(state_width_,
+                   Rows(example, names, names.state, steps, &state_));
   return absl::OkStatus();
 }
 
 absl::Status Episode::ReadNumbers(const ExampleView& example,
-                                  const std::vector<std::string>& names) {
-  numbers_.resize(names.size());
-  number_widths_.resize(names.size());
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty()) continue;
-    ASSIGN_OR_RETURN(number_widths_[i], Rows(example, {names[i]},
+                                  const MixtureSource& source,
+                                  const std::vector<std::string>& features) {
+  numbers_.resize(features.size());
+  number_widths_.resize(features.size());
+  for (size_t i = 0; i < features.size(); ++i) {
+    if (features[i].empty()) continue;
+    ASSIGN_OR_RETURN(number_widths_[i], Rows(example, source, {features[i]},
                                              frames_[0].size(), &numbers_[i]));
   }
   return absl::OkStatus();

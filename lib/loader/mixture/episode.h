@@ -260,7 +260,8 @@ class Episode {
   absl::Status ReadMetadata(const class ExampleView& example,
                             const MixtureSource& names);
   absl::Status ReadNumbers(const class ExampleView& example,
-                           const std::vector<std::string>& names);
+                           const MixtureSource& source,
+                           const std::vector<std::string>& features);
   absl::Status DrawPairs(const EpisodeOptions& options, uint64_t seed);
   absl::Status Named(const absl::Status& status) const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,14 @@ const std::vector<MixtureNumber>& MixtureNumbers();
 // InvalidArgument names a field that cannot be meant.
 absl::Status CheckMixtureSpec(const MixtureSpec& spec);
 
+// How a feature with numbers is written as bytes: its type as numpy names it,
+// numbers per step, and whether they are compressed.
+struct TensorEncoding {
+  std::string dtype;
+  int64_t values = 1;
+  bool is_zlib = false;
+};
+
 // One data set of a mixture.
 struct MixtureSource {
   std::string name;
@@ -64,6 +73,8 @@ struct MixtureSource {
   std::vector<std::string> cameras = {"frames"};
   // All features that hold numbers of steps, those of action and state too.
   std::vector<std::string> numbers;
+  // Those that are written as bytes, by name.
+  std::map<std::string, TensorEncoding> encoded;
   // Steps per second; 0 if the data does not say.
   double steps_per_s = 0;
 };
