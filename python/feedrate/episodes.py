@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from feedrate import _arguments, _library, _statistics
+from feedrate import _arguments, _episode_arguments, _library, _statistics
 from feedrate._batches import IMAGENET_MEAN, IMAGENET_STD, Batches
 
 if TYPE_CHECKING:
@@ -107,6 +107,9 @@ class Episodes(Batches):
       crop: height and width of frames, one number or ``(height, width)``:
         larger ones are cropped to the center, smaller ones padded with zeros.
         224 without it, or what `resize` says.
+      crop_position, flip, transforms: as `feedrate.Loader` has them: a random
+        crop, mirrored frames, and what is done between. All frames that a
+        sample has of a camera get the same; `episodes()` leaves them out.
       dtype: ``uint8`` as decoded, or ``float32``, normalized with mean and std.
       channels_last: frames (..., H, W, C); as torch tensors (..., C, H, W).
       output: ``torch`` or ``numpy``; ``dlpack``: arrays of numpy, which other
@@ -142,6 +145,9 @@ class Episodes(Batches):
         resize: int | tuple[int, int] | None = None,
         interpolation: str = "bilinear",
         crop: int | tuple[int, int] | None = None,
+        crop_position: str = "center",
+        flip: bool = False,
+        transforms: str | Sequence[_arguments.Step] | None = None,
         workers: int | None = None,
         num_workers: int | None = None,
         prefetch: int = 2,
@@ -167,6 +173,7 @@ class Episodes(Batches):
         if crop is None:
             crop = resized if resize is not None else 224
         crop = _arguments.crop(crop)
+        steps = _arguments.steps(transforms)
         self._workers = _arguments.workers(workers, num_workers, False)
         self._again = {
             "sources": sources,
@@ -183,14 +190,23 @@ class Episodes(Batches):
         self._unwanted: set[str] = set()
         settings = [
             "kind=episodes",
-            *[f"dataset={line}" for line in _sources(sources)],
-            *[f"camera={line}" for line in _features("cameras", cameras)],
-            *[f"number={line}" for line in _features("numbers", numbers)],
+            *[
+                f"dataset={line}"
+                for line in _episode_arguments.sources(sources)
+            ],
+            *[
+                f"camera={line}"
+                for line in _episode_arguments.features("cameras", cameras)
+            ],
+            *[
+                f"number={line}"
+                for line in _episode_arguments.features("numbers", numbers)
+            ],
             *self._offsets("frames", "frames", frames),
             *self._offsets("actions", "actions", actions),
             *self._offsets("state", "states", state),
-            f"needs_actions={int(_is_wanted(actions))}",
-            f"needs_states={int(_is_wanted(state))}",
+            f"needs_actions={int(_episode_arguments.is_wanted(actions))}",
+            f"needs_states={int(_episode_arguments.is_wanted(state))}",
             f"resize={resized[0]}",
             f"resize_width={resized[1]}",
             "interpolation="
@@ -199,6 +215,11 @@ class Episodes(Batches):
                 interpolation,
                 "box bilinear hamming bicubic lanczos",
             ),
+            "crop_position="
+            + _arguments.word("crop_position", crop_position, "random center"),
+            f"flip={int(_arguments.flag('flip', flip))}",
+            *steps,
+            f"configs={_library.configs() if steps else ''}",
             "order="
             + _arguments.word("order", order or "auto", "auto epochs weights"),
             "balance="
@@ -388,7 +409,7 @@ class Episodes(Batches):
         elif given is None or given is True and name in keys:
             self._single.add(keys.get(name, name))
         else:
-            numbers = _numbers(name, given)
+            numbers = _episode_arguments.numbers(name, given)
         seconds = any(not isinstance(number, int) for number in numbers)
         return [
             f"{setting}={','.join(map(repr, numbers))}",
@@ -468,92 +489,3 @@ class Episodes(Batches):
                 first = len(self._texts)
                 self._texts += _library.texts_from(self._handle, first)
             return [self._texts[number] for number in found]
-
-
-def _sources(sources: Any) -> list[str]:
-    """WEIGHT tab PATH each; without a weight if none was given."""
-    allowed = (
-        "a folder, the path of a mixture.textproto, a list of folders, or a"
-        " dict of folders and weights"
-    )
-    if isinstance(sources, (str, os.PathLike)):
-        given: list[tuple[Any, Any]] = [(sources, None)]
-    elif isinstance(sources, Mapping):
-        given = list(sources.items())
-    elif isinstance(sources, Sequence):
-        given = [(path, None) for path in sources]
-    else:
-        raise _arguments.wrong_type("sources", sources, allowed)
-    lines = []
-    for path, weight in given:
-        if not isinstance(path, (str, os.PathLike)):
-            raise _arguments.wrong_type("sources", sources, allowed)
-        text = os.fspath(path)
-        if "://" in text:
-            raise _arguments.wrong(
-                "sources", text, "a local folder: stage_dataset brings it there"
-            )
-        if weight is None:
-            lines.append(f"\t{text}")
-            continue
-        try:
-            number = float(weight)
-        except (TypeError, ValueError):
-            number = 0.0
-        if not 0 < number < float("inf"):
-            raise _arguments.wrong(
-                "sources", {text: weight}, "a weight above 0"
-            )
-        lines.append(f"{number!r}\t{text}")
-    if not lines:
-        raise _arguments.wrong("sources", sources, allowed)
-    return lines
-
-
-def _is_wanted(offsets: Any) -> bool:
-    """Whether the caller relies on a part."""
-    return offsets is not None and offsets is not False
-
-
-def _features(argument: str, given: Any) -> list[str]:
-    """Cameras or numbers, as episode_settings.cc has them."""
-    if given is None and argument == "cameras":
-        return ["image\t"]
-    allowed = (
-        'a list of names, or a dict such as {"hand": "wrist"} or'
-        ' {"hand": {"bridge": "image_1"}}'
-    )
-    if isinstance(given, Mapping):
-        lines = []
-        for key, name in given.items():
-            if isinstance(name, Mapping) and name:
-                lines += [f"{key}\t{one}\t{name[one]}" for one in name]
-            elif isinstance(name, str) and name:
-                lines.append(f"{key}\t{name}")
-            else:
-                raise _arguments.wrong(argument, given, allowed)
-        return lines
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise _arguments.wrong_type(argument, given, allowed)
-    if not all(isinstance(name, str) and name for name in given):
-        raise _arguments.wrong(argument, given, allowed)
-    return list(given)
-
-
-def _numbers(name: str, given: Any) -> list[float]:
-    """Whole numbers if all are, otherwise floats: seconds."""
-    try:
-        array = np.asarray(given if hasattr(given, "dtype") else list(given))
-    except TypeError:
-        array = np.empty((0, 0))
-    if (
-        array.ndim != 1
-        or array.size == 0
-        or array.dtype.kind not in "iuf"
-        or not np.isfinite(array).all()
-    ):
-        raise _arguments.wrong(
-            name, given, "a list of offsets, as [-1, 0] or range(16), or None"
-        )
-    values: list[float] = array.tolist()
-    return values

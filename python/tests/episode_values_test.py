@@ -257,6 +257,97 @@ class ResizeTest(episode_cases.Case):
                 self.episodes(NEW, **arguments)
 
 
+def place(number, height=20, width=24):
+    """Red is the column, green the row, blue the number."""
+    from PIL import Image
+
+    y, x = np.mgrid[:height, :width]
+    pixels = np.stack([10 * x, 10 * y, np.full_like(x, number)], -1)
+    out = io.BytesIO()
+    Image.fromarray(pixels.astype(np.uint8)).save(out, "png")
+    return out.getvalue()
+
+
+class TransformsTest(episode_cases.Case):
+    def test_all_frames_of_a_sample_get_the_same(self):
+        data = episode_cases.write_set(self.folder / "a", [9, 30], frame=place)
+        how = {
+            "frames": [-2, 0, 1],
+            "crop": (8, 10),
+            "crop_position": "random",
+            "flip": True,
+            "transforms": [("Invert", 0.5)],
+            "shuffle": True,
+        }
+        batches = list(self.episodes(data, **how))
+        seen = set()
+        for batch in batches:
+            for i, frames in enumerate(batch["image"].astype(int)):
+                inverted = frames[0, 2, 0, 0] > 128
+                if inverted:
+                    frames = 255 - frames
+                first, last = [(0, 8), (9, 38)][batch["episode"][i]]
+                at = batch["index"][i] + np.array([-2, 0, 1])
+                for frame, number in zip(frames, at, strict=True):
+                    self.assertEqual(
+                        frame[2].tolist(),
+                        np.full((8, 10), number.clip(first, last)).tolist(),
+                    )
+                    np.testing.assert_array_equal(frame[:2], frames[0, :2])
+                red, green = frames[0, 0], frames[0, 1]
+                step = 1 if red[0, 1] > red[0, 0] else -1
+                columns = red[0, 0] // 10 + step * np.arange(10)
+                np.testing.assert_array_equal(red, [10 * columns] * 8)
+                rows = green[0, 0] // 10 + np.arange(8)
+                np.testing.assert_array_equal(green.T, [10 * rows] * 10)
+                seen.add((inverted, step, columns.min(), rows[0]))
+        self.assertGreater(len(seen), 20)
+        self.assertEqual(len({one[:2] for one in seen}), 4)
+        again = list(self.episodes(data, workers=0, **how))
+        for one, other in zip(batches, again, strict=True):
+            np.testing.assert_array_equal(one["image"], other["image"])
+        # Another epoch draws anew, and whole episodes are as they are.
+        loader = self.episodes(data, **how)
+        loader.set_epoch(1)
+        self.assertFalse(
+            (next(iter(loader))["image"] == batches[0]["image"]).all()
+        )
+        plain = self.episodes(data, crop=(8, 10))
+        for one, other in zip(loader.episodes(), plain.episodes(), strict=True):
+            np.testing.assert_array_equal(one["image"], other["image"])
+
+    def test_with_other_crops_sizes_and_types(self):
+        how = {"resize": (30, 40), "crop": 24, "dtype": "float32"}
+        for transforms in ("RandomResizedCrop", ["RandomResizedCrop", "Blur"]):
+            data = self.episodes(NEW, transforms=transforms, **how)
+            for batch in data:
+                self.assertEqual(batch["image"].shape[1:], (3, 24, 24))
+                self.assertEqual(batch["image"].dtype, np.float32)
+        # Frames that are not resized, of which one JPEG is smaller.
+        files = [
+            ResizeTest.picture(None, (40 - 20 * n, 48), "jpeg")[0]
+            for n in range(2)
+        ]
+        odd = episode_cases.write_set(
+            self.folder / "b", [2], frame=lambda n: files[n]
+        )
+        plain = next(iter(self.episodes(odd, crop=32)))
+        inverted = self.episodes(odd, crop=32, transforms=["Invert"])
+        np.testing.assert_array_equal(
+            next(iter(inverted))["image"], 255 - plain["image"]
+        )
+
+    def test_what_is_not_possible(self):
+        for arguments, words in (
+            ({"transforms": ["Mixup"]}, "Mixup and CutMix out"),
+            ({"transforms": ["Inverse"]}, '"Inverse" is unknown'),
+            ({"crop_position": "left"}, "random or center"),
+            ({"transforms": "Transpose", "crop": (8, 9)}, "become 9x8, not"),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                self.episodes(NEW, **arguments)
+
+
 class StatisticsTest(episode_cases.Case):
     def test_a_file_keeps_them(self):
         a = episode_cases.write_set(self.folder / "a", [5, 7])

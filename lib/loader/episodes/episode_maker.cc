@@ -97,9 +97,16 @@ EpisodeMaker::EpisodeMaker(const EpisodeSet& set, const EpisodeLayout& layout,
       normalization_(
           MakeNormalization(set.options().mean, set.options().std, 255, 3)),
       decoder_(set.options().resize),
-      pixels_(set.options().frame.bytes()) {}
+      pixels_(set.options().frame.bytes()) {
+  if (!set.options().recipe.has_value() || &layout == &set.step_layout()) {
+    return;
+  }
+  auto recipe = SampleMaker::Create(*set.options().recipe);
+  // It was made once when the set was opened.
+  if (recipe.ok()) recipe_ = *std::move(recipe);
+}
 
-absl::Status EpisodeMaker::Make(int64_t item, uint64_t, void* batch,
+absl::Status EpisodeMaker::Make(int64_t item, uint64_t seed, void* batch,
                                 int place) {
   const EpisodeSet::ItemStep where = set_.Find(item);
   const EpisodeSet::Entry& entry = set_.entries()[where.entry];
@@ -137,12 +144,13 @@ absl::Status EpisodeMaker::Make(int64_t item, uint64_t, void* batch,
                 [&](int step) { return episode->number(i, step); });
   }
   for (size_t camera = 0; camera < fields.frames.size(); ++camera) {
-    RETURN_IF_ERROR(MakeFrames(sample, camera));
+    RETURN_IF_ERROR(MakeFrames(sample, camera, MixSeeds(seed, camera)));
   }
   return absl::OkStatus();
 }
 
-absl::Status EpisodeMaker::MakeFrames(const Sample& sample, size_t camera) {
+absl::Status EpisodeMaker::MakeFrames(const Sample& sample, size_t camera,
+                                      uint64_t seed) {
   const int number = layout_.places.frames[camera];
   const std::vector<int64_t>& offsets = sample.steps_at.frames;
   auto* const out = sample.Field<uint8_t>(number);
@@ -158,7 +166,7 @@ absl::Status EpisodeMaker::MakeFrames(const Sample& sample, size_t camera) {
       continue;
     }
     const absl::Status made =
-        MakeFrame(sample.episode.frames(camera)[step], frame);
+        MakeFrame(sample.episode.frames(camera)[step], seed, frame);
     if (!made.ok()) {
       return absl::Status(
           made.code(), absl::StrCat(sample.dataset.cameras[camera], " of step ",
@@ -168,7 +176,15 @@ absl::Status EpisodeMaker::MakeFrames(const Sample& sample, size_t camera) {
   return absl::OkStatus();
 }
 
-absl::Status EpisodeMaker::MakeFrame(absl::string_view file, uint8_t* out) {
+absl::Status EpisodeMaker::MakeFrame(absl::string_view file, uint64_t seed,
+                                     uint8_t* out) {
+  if (recipe_ != nullptr) {
+    ASSIGN_OR_RETURN(const ImageView whole, decoder_.DecodeWhole(file));
+    SampleTimes times;
+    return recipe_->FromPixels(
+        {whole.data, ptrdiff_t{3} * whole.width, whole.height, whole.width, 3},
+        seed, out, &times);
+  }
   const FrameShape& shape = set_.options().frame;
   const SampleFormat format = set_.options().format;
   if (format == SampleFormat::kBytePixels) {

@@ -54,8 +54,8 @@ class EpisodeMaker : public ItemMaker {
  private:
   struct Sample;
 
-  absl::Status MakeFrames(const Sample& sample, size_t camera);
-  absl::Status MakeFrame(absl::string_view file, uint8_t* out);
+  absl::Status MakeFrames(const Sample& sample, size_t camera, uint64_t seed);
+  absl::Status MakeFrame(absl::string_view file, uint64_t seed, uint8_t* out);
 
   const EpisodeSet& set_;
   const EpisodeLayout& layout_;
@@ -63,6 +63,8 @@ class EpisodeMaker : public ItemMaker {
   const Normalization normalization_;
   FrameDecoder decoder_;
   std::vector<uint8_t> pixels_;
+  // Null without a recipe, and for whole episodes.
+  std::unique_ptr<SampleMaker> recipe_;
 };
 
 }  // namespace feedrate

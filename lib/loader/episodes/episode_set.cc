@@ -58,6 +58,17 @@ EpisodeSet::~EpisodeSet() = default;
 
 absl::StatusOr<std::unique_ptr<EpisodeSet>> EpisodeSet::Open(
     std::vector<MixtureSource> sources, const EpisodeSetOptions& options) {
+  if (options.recipe.has_value()) {
+    ASSIGN_OR_RETURN(const auto maker, SampleMaker::Create(*options.recipe));
+    const SampleShape& shape = maker->shape();
+    if (shape.height != options.frame.height ||
+        shape.width != options.frame.width) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("transforms: frames become ", shape.height, "x",
+                       shape.width, ", not the ", options.frame.height, "x",
+                       options.frame.width, " of the crop"));
+    }
+  }
   auto set = absl::WrapUnique(new EpisodeSet(options));
   for (MixtureSource& source : sources) {
     RETURN_IF_ERROR(set->AddDataset(std::move(source)));

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@
 #include "lib/loader/mixture/dataset_stream.h"
 #include "lib/loader/mixture/episode.h"
 #include "lib/loader/mixture/mixture_spec.h"
+#include "lib/loader/recipe.h"
 
 namespace feedrate {
 
@@ -47,6 +49,9 @@ struct EpisodeSetOptions {
   SampleFormat format = SampleFormat::kBytePlanes;
   std::vector<double> mean = {0.485, 0.456, 0.406};
   std::vector<double> std = {0.229, 0.224, 0.225};
+  // Instead of the crop to the center, for samples: the same for all frames
+  // that a sample has of a camera. Has the same crop, format, mean and std.
+  std::optional<Recipe> recipe;
   int batch_size = 64;
   bool shuffle = false;
   uint64_t seed = 0;

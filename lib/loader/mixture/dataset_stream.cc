@@ -233,20 +233,51 @@ void ClearAround(const Border& rows, const Border& columns,
 }  // namespace
 
 template <typename Jpeg>
+auto FrameDecoderOf<Jpeg>::Open(absl::string_view file)
+    -> absl::StatusOr<Opened> {
+  Opened opened;
+  if (IsVideoFrame(file)) {
+    ASSIGN_OR_RETURN(opened.whole, videos_.Decode(file));
+  } else if (IsPng(file)) {
+    ASSIGN_OR_RETURN(const ImageInfo info, ReadPngHeader(file));
+    whole_.resize(size_t{3} * info.height * info.width);
+    RETURN_IF_ERROR(DecodePng(file, info.height, info.width, whole_.data()));
+    opened.whole = {whole_.data(), info.height, info.width, 3};
+  } else {
+    ASSIGN_OR_RETURN(opened.info, decoder_.Open(file));
+    opened.is_jpeg = true;
+    return opened;
+  }
+  opened.info.height = opened.whole.height;
+  opened.info.width = opened.whole.width;
+  return opened;
+}
+
+template <typename Jpeg>
+absl::StatusOr<ImageView> FrameDecoderOf<Jpeg>::DecodeWhole(
+    absl::string_view file) {
+  if (resize_.height > 0) {
+    const FrameShape shape{resize_.height, resize_.width};
+    resized_.resize(shape.bytes());
+    RETURN_IF_ERROR(Decode(file, shape, resized_.data()));
+    return ImageView{resized_.data(), shape.height, shape.width, 3};
+  }
+  ASSIGN_OR_RETURN(const Opened opened, Open(file));
+  if (!opened.is_jpeg) return opened.whole;
+  const ImageInfo& info = opened.info;
+  const size_t stride = size_t{3} * info.width;
+  whole_.resize(stride * info.height);
+  RETURN_IF_ERROR(decoder_.Decode({0, 0, info.width, info.height}, {},
+                                  whole_.data(), stride));
+  return ImageView{whole_.data(), info.height, info.width, 3};
+}
+
+template <typename Jpeg>
 absl::Status FrameDecoderOf<Jpeg>::Decode(absl::string_view file,
                                           const FrameShape& shape,
                                           uint8_t* out) {
-  const bool is_png = IsPng(file);
-  const bool is_video = IsVideoFrame(file);
-  ImageView whole;
-  ImageInfo info;
-  if (is_video) {
-    ASSIGN_OR_RETURN(whole, videos_.Decode(file));
-    info.height = whole.height;
-    info.width = whole.width;
-  } else {
-    ASSIGN_OR_RETURN(info, is_png ? ReadPngHeader(file) : decoder_.Open(file));
-  }
+  ASSIGN_OR_RETURN(const Opened opened, Open(file));
+  const ImageInfo& info = opened.info;
   const bool resizes = resize_.height > 0;
   ResampleWindow kept;
   const Border rows =
@@ -266,15 +297,10 @@ absl::Status FrameDecoderOf<Jpeg>::Decode(absl::string_view file,
   const size_t stride = size_t{3} * shape.width;
   uint8_t* const inner =
       out + stride * rows.before + size_t{3} * columns.before;
-  if (is_png) {
-    whole_.resize(size_t{3} * info.height * info.width);
-    RETURN_IF_ERROR(DecodePng(file, info.height, info.width, whole_.data()));
-    whole = {whole_.data(), info.height, info.width, 3};
-  }
   const uint8_t* from = nullptr;
   size_t from_stride = size_t{3} * info.width;
-  if (is_png || is_video) {
-    from = whole.row(needed.y) + size_t{3} * needed.x;
+  if (!opened.is_jpeg) {
+    from = opened.whole.row(needed.y) + size_t{3} * needed.x;
   } else {
     const JpegRegion region{needed.x, needed.y, needed.width, needed.height};
     if (!resizes) {

@@ -187,22 +187,33 @@ class FrameDecoderOf {
   // neither a JPEG nor a PNG nor the name of a frame of a video.
   absl::Status Decode(absl::string_view file, const FrameShape& shape,
                       uint8_t* out);
+  // All of a frame, resized but not cropped. Valid until the next call.
+  absl::StatusOr<ImageView> DecodeWhole(absl::string_view file);
 
   // Upper bound of the memory for videos. Thread-safe.
   int64_t video_bytes() const { return videos_.memory_bound_bytes(); }
   // Memory of everything else. Not thread-safe.
   int64_t other_bytes() const {
-    return static_cast<int64_t>(whole_.capacity()) +
+    return static_cast<int64_t>(whole_.capacity() + resized_.capacity()) +
            (resampler_ != nullptr ? resampler_->bytes() : 0);
   }
 
  private:
+  struct Opened {
+    ImageInfo info;
+    bool is_jpeg = false;
+    // Of other files.
+    ImageView whole;
+  };
+  absl::StatusOr<Opened> Open(absl::string_view file);
+
   const FrameResize resize_;
   Jpeg decoder_;
   VideoFrames videos_;
   // A PNG, which has to be decoded as a whole, or what is resized of a JPEG.
   std::vector<uint8_t> whole_;
   std::unique_ptr<Resampler> resampler_;
+  std::vector<uint8_t> resized_;
 };
 using FrameDecoder = FrameDecoderOf<JpegRegionDecoder>;
 

@@ -86,6 +86,29 @@ absl::StatusOr<Sources> SourcesOf(const std::vector<std::string>& lines) {
   return all;
 }
 
+// What is done to frames that differs from sample to sample.
+absl::Status AddRecipe(Settings* settings, EpisodeSetOptions* set) {
+  LoaderOptions options;
+  Recipe& recipe = options.recipe;
+  recipe.crop = set->frame.height;
+  recipe.crop_width = set->frame.width;
+  recipe.position =
+      settings->Word<CropPosition>("crop_position", {"random", "center"});
+  recipe.format = set->format;
+  recipe.mean = set->mean;
+  recipe.std = set->std;
+  RETURN_IF_ERROR(AddSteps(settings, /*on_gpu=*/false, &options));
+  if (options.mix.kind != MixKind::kNone) {
+    return absl::InvalidArgumentError(
+        "transforms: frames of different samples are not mixed; leave Mixup "
+        "and CutMix out");
+  }
+  if (!recipe.steps.empty() || recipe.position == CropPosition::kRandom) {
+    set->recipe = std::move(recipe);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EpisodeSet>> OpenEpisodes(
@@ -108,6 +131,7 @@ absl::StatusOr<std::unique_ptr<EpisodeSet>> OpenEpisodes(
       "format", {"float32 first", "float32 last", "uint8 first", "uint8 last"});
   set.mean = settings->Numbers("mean");
   set.std = settings->Numbers("std");
+  RETURN_IF_ERROR(AddRecipe(settings, &set));
   set.balance = settings->Integer("balance") != 0;
   const int order = settings->Word<int>("order", {"auto", "epochs", "weights"});
   set.batch_size = options.batch_size;

@@ -283,6 +283,8 @@ absl::Status AddStep(const Transforms& transforms, const std::string& text,
   return absl::OkStatus();
 }
 
+}  // namespace
+
 absl::Status AddSteps(Settings* settings, bool on_gpu, LoaderOptions* options) {
   const std::string configs = settings->Text("configs");
   if (!settings->All("step").empty()) {
@@ -300,8 +302,6 @@ absl::Status AddSteps(Settings* settings, bool on_gpu, LoaderOptions* options) {
   options->recipe.steps.push_back({{flip}, 0.5});
   return absl::OkStatus();
 }
-
-}  // namespace
 
 LoaderOptions SharedOptionsOf(Settings* settings) {
   LoaderOptions options;

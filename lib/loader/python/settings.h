@@ -59,6 +59,9 @@ LoaderOptions SharedOptionsOf(Settings* settings);
 // GPU.
 absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu);
 
+// Adds transforms of images and the flip to the recipe, whose crop is known.
+absl::Status AddSteps(Settings* settings, bool on_gpu, LoaderOptions* options);
+
 struct LabeledSource {
   std::unique_ptr<Source> source;
   // One per item, -1 for none. Empty if they are not needed.
