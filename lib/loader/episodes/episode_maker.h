@@ -48,6 +48,9 @@ class EpisodeMaker : public ItemMaker {
   EpisodeMaker(const EpisodeSet& set, const EpisodeLayout& layout,
                int64_t capacity);
 
+  // Of the batches that follow.
+  void set_capacity(int64_t capacity) { capacity_ = capacity; }
+
   absl::Status Make(int64_t item, uint64_t seed, void* batch,
                     int place) override;
 
@@ -59,7 +62,7 @@ class EpisodeMaker : public ItemMaker {
 
   const EpisodeSet& set_;
   const EpisodeLayout& layout_;
-  const int64_t capacity_;
+  int64_t capacity_;
   const Normalization normalization_;
   FrameDecoder decoder_;
   std::vector<uint8_t> pixels_;

@@ -343,12 +343,25 @@ absl::Status EpisodeSet::LayOut() {
 
 absl::Status EpisodeSet::ReadEpisode(int64_t entry, void* out) const {
   const Entry& read = entries_[entry];
-  EpisodeMaker maker(*this, step_layout_, read.steps);
+  std::unique_ptr<EpisodeMaker> maker;
+  {
+    const std::lock_guard<std::mutex> lock(makers_mutex_);
+    if (!makers_.empty()) {
+      maker = std::move(makers_.back());
+      makers_.pop_back();
+    }
+  }
+  if (maker == nullptr) {
+    maker = std::make_unique<EpisodeMaker>(*this, step_layout_, 0);
+  }
+  maker->set_capacity(read.steps);
   for (int64_t step = 0; step < read.steps; ++step) {
     const absl::Status made =
-        maker.Make(read.first_item + step, 0, out, static_cast<int>(step));
+        maker->Make(read.first_item + step, 0, out, static_cast<int>(step));
     if (!made.ok()) return NamedStatus(name(read.first_item + step), made);
   }
+  const std::lock_guard<std::mutex> lock(makers_mutex_);
+  makers_.push_back(std::move(maker));
   return absl::OkStatus();
 }
 

@@ -65,6 +65,7 @@ struct EpisodeSetOptions {
 };
 
 class EpisodeCache;
+class EpisodeMaker;
 
 class EpisodeSet : public MadeSource {
  public:
@@ -186,6 +187,10 @@ class EpisodeSet : public MadeSource {
   int64_t decoder_bytes_ = 0;
   std::vector<std::string> unusable_;
   std::unique_ptr<EpisodeCache> cache_;
+  // Those of ReadEpisode that nobody uses, with their open videos: one of many
+  // episodes is not opened for each.
+  mutable std::mutex makers_mutex_;
+  mutable std::vector<std::unique_ptr<EpisodeMaker>> makers_;
 
   mutable std::mutex order_mutex_;
   mutable int64_t order_epoch_ = -1;

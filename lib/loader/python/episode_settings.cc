@@ -201,7 +201,8 @@ std::string DescribeEpisodes(const EpisodeSet& set,
                        {{"index", memory.index},
                         {"episodes", memory.episodes},
                         {"batches", batches},
-                        {"decoders", threads * memory.decoder}}}};
+                        // Of batches, and of whole episodes.
+                        {"decoders", 2 * threads * memory.decoder}}}};
   return about.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
