@@ -56,14 +56,17 @@ bool IsSubjectName(absl::string_view name) {
 
 absl::StatusOr<SubjectDescription> Describe(const Selection& selection,
                                             const std::string& name,
+                                            std::vector<std::string> command,
                                             absl::Duration limit) {
   ASSIGN_OR_RETURN(const std::string python,
                    FindInterpreter(selection.python()));
   ASSIGN_OR_RETURN(const std::string server, FindPythonServer(WorkerFolders()));
-  const absl::StatusOr<std::string> answer =
-      RunCommand({python, "-B", server, absl::StrCat("--subject=", name),
-                  absl::StrCat("--describe=", selection.mode())},
-                 limit);
+  for (const std::string& word :
+       {python, std::string("-B"), server, absl::StrCat("--subject=", name),
+        absl::StrCat("--describe=", selection.mode())}) {
+    command.push_back(word);
+  }
+  const absl::StatusOr<std::string> answer = RunCommand(command, limit);
   SubjectDescription description;
   bool is_done = false;
   for (absl::string_view line : absl::StrSplit(answer.value_or(""), '\n')) {
@@ -153,10 +156,12 @@ absl::StatusOr<std::string> FindInterpreter(const std::string& python) {
       "no program ", name, "; name a Python interpreter with --python=PATH"));
 }
 
-SubjectDescriber DescribeWithPython(const Catalogue& catalogue) {
-  return [&catalogue](const Selection& selection, const std::string& name) {
+SubjectDescriber DescribeWithPython(const Catalogue& catalogue,
+                                    const std::vector<std::string>& prefix) {
+  return [&catalogue, prefix](const Selection& selection,
+                              const std::string& name) {
     return Describe(
-        selection, name,
+        selection, name, prefix,
         absl::Seconds(catalogue.policy().measuring().import_limit_s()));
   };
 }

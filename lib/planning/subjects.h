@@ -44,7 +44,8 @@ using SubjectDescriber = std::function<absl::StatusOr<SubjectDescription>(
     const Selection& selection, const std::string& name)>;
 
 // Asks the selection's interpreter, which imports the subject's module.
-// `catalogue` outlives the result.
-SubjectDescriber DescribeWithPython(const Catalogue& catalogue);
+// `catalogue` outlives the result. `prefix` is put before the command.
+SubjectDescriber DescribeWithPython(
+    const Catalogue& catalogue, const std::vector<std::string>& prefix = {});
 
 }  // namespace feedrate

@@ -2,12 +2,17 @@
 // library.
 //
 //   bazel run //tools/micro -- --config=$PWD/configs/demo.textproto
+#include <filesystem>
+#include <iostream>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gflags/gflags.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/tool_main.h"
@@ -16,6 +21,7 @@
 #include "lib/runner/core/run_flags.h"
 #include "lib/runner/micro/distrust_check.h"
 #include "lib/runner/micro/transform_work.h"
+#include "lib/worker/confinement.h"
 
 DEFINE_bool(distrust, false,
             "measure subjects that may cheat: time each call from outside of "
@@ -51,6 +57,27 @@ ToolInfo Info() {
   return info;
 }
 
+absl::StatusOr<ExitCode> RunDistrusted(RunOptions options) {
+  const Confinement confinement = FindConfinement();
+  ASSIGN_OR_RETURN(const std::string folder,
+                   MakeTemporaryFolder("feedrate-distrust-"));
+  ASSIGN_OR_RETURN(options.source.subject_prefix,
+                   ConfinedPrefix(confinement, folder));
+  options.source.subject_setting = kDistrust;
+  if (!confinement.Whole()) {
+    options.source.subject_label = "not_confined";
+    std::cerr << "micro: the kernel does not keep subjects from "
+              << (confinement.network ? "files"
+                  : confinement.files ? "the network"
+                                      : "the network and files")
+              << "; their rows have the label not_confined\n";
+  }
+  absl::StatusOr<ExitCode> code = RunJobs(options);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  return code;
+}
+
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("micro"));
   options.modes = {MakeTransformMode()};
@@ -60,7 +87,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
           "--distrust checks the outputs of timed calls; leave out --verify "
           "and --noequivalence");
     }
-    options.source.subject_setting = kDistrust;
+    return RunDistrusted(std::move(options));
   }
   return RunJobs(options);
 }
@@ -69,6 +96,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
 }  // namespace feedrate
 
 int main(int argc, char** argv) {
+  feedrate::RunIfConfined(argc, argv);
   return feedrate::ToolMain(argc, argv, feedrate::Info(),
                             feedrate::RunFromFlags);
 }

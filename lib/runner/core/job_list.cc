@@ -171,8 +171,9 @@ absl::StatusOr<JobList> PlanJobs(const JobSource& source,
   JobList list;
   ASSIGN_OR_RETURN(const LoadedConfig loaded,
                    LoadConfig(source.config, source.overrides));
-  ASSIGN_OR_RETURN(list.config,
-                   Resolve(loaded, catalogue, DescribeWithPython(catalogue)));
+  ASSIGN_OR_RETURN(list.config, Resolve(loaded, catalogue,
+                                        DescribeWithPython(
+                                            catalogue, source.subject_prefix)));
   ASSIGN_OR_RETURN(const PublishedNumbers published,
                    PublishedNumbers::Load(catalogue.configs_dir()));
   const CostModel cost(catalogue.policy(), published);
@@ -290,7 +291,8 @@ absl::Status CheckJob(const Job& job, const std::string& tool,
 
 namespace {
 
-absl::Status AddSetting(const std::string& name, std::vector<Job>* jobs) {
+absl::Status AddSetting(const std::string& name, const std::string& label,
+                        std::vector<Job>* jobs) {
   for (Job& job : *jobs) {
     if (!IsSubject(job.library())) {
       return absl::InvalidArgumentError(
@@ -298,7 +300,10 @@ absl::Status AddSetting(const std::string& name, std::vector<Job>* jobs) {
                        job.library(), ", or name it with --reference"));
     }
     (*job.mutable_settings())[name] = "true";
-    if (!absl::c_linear_search(job.labels(), name)) job.add_labels(name);
+    for (const std::string& one : {name, label}) {
+      if (one.empty() || absl::c_linear_search(job.labels(), one)) continue;
+      job.add_labels(one);
+    }
     job.set_job_id(JobId(job));
   }
   return absl::OkStatus();
@@ -334,7 +339,8 @@ absl::StatusOr<JobList> LoadJobList(const JobSource& given,
     RETURN_IF_ERROR(CheckJob(job, source.tool, catalogue));
   }
   if (!source.subject_setting.empty()) {
-    RETURN_IF_ERROR(AddSetting(source.subject_setting, &list.jobs));
+    RETURN_IF_ERROR(
+        AddSetting(source.subject_setting, source.subject_label, &list.jobs));
   }
   if (!source.config.empty()) return list;
   const Overrides& flags = source.overrides;

@@ -38,6 +38,10 @@ struct JobSource {
   // A setting and label that all jobs get, which must be of subjects. Empty
   // means none.
   std::string subject_setting;
+  // A further label of them. Empty means none.
+  std::string subject_label;
+  // Put before every command that runs a subject.
+  std::vector<std::string> subject_prefix;
   Overrides overrides;
 };
 

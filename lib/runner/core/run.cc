@@ -148,6 +148,7 @@ class Session {
     WorkerPlaces places = PlacesOfThisProgram(catalogue_->configs_dir());
     const Selection& selection = list_.config.selection();
     places.python = selection.python();
+    places.subject_prefix = options_.source.subject_prefix;
     servers_ = std::make_unique<ServerPool>(*catalogue_, std::move(places),
                                             interrupt_.fd());
     equivalence_ = std::make_unique<EquivalenceCheck>(
@@ -160,8 +161,7 @@ class Session {
       if (reference.has_value()) RETURN_IF_ERROR(servers_->Add(*reference));
     }
     null_job_ = NullJob(list_.jobs[0]);
-    if (MeasuresNull()) RETURN_IF_ERROR(servers_->Add(null_job_));
-    return absl::OkStatus();
+    return MeasuresNull() ? servers_->Add(null_job_) : absl::OkStatus();
   }
 
   absl::Status Wait() {

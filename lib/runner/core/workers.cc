@@ -153,7 +153,11 @@ absl::StatusOr<WorkerCommand> SubjectWorker(const WorkerPlaces& places,
   WorkerCommand command;
   ASSIGN_OR_RETURN(const std::string python, FindInterpreter(places.python));
   ASSIGN_OR_RETURN(const std::string program, FindPythonServer(places.folders));
-  command.argv = {python, program, absl::StrCat("--subject=", subject)};
+  command.argv = places.subject_prefix;
+  for (const std::string& word :
+       {python, program, absl::StrCat("--subject=", subject)}) {
+    command.argv.push_back(word);
+  }
   if (loader) command.argv.push_back("--loader");
   command.environment = QuietPython();
   // It may need what the user has installed, and the network.

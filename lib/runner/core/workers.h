@@ -33,6 +33,8 @@ struct WorkerPlaces {
   std::string configs;
   // Interpreter of subjects. Empty means the python3 in PATH.
   std::string python;
+  // Put before the commands of subjects.
+  std::vector<std::string> subject_prefix;
 };
 
 // WorkerFolders(); environments are in the user's cache folder.

@@ -126,6 +126,9 @@ def main():
                 continue
             # A disturbed run is measured again.
             row = measure(flags, folder, [f"{name}:sharpen"])[-1]
+            if name == "escapes" and "not_confined" in row["labels"]:
+                print(f"left out {name}: this kernel confines nothing")
+                continue
             found, reason = outcome(row, honest_s)
             mark = "" if found == expected else f" (not {expected})"
             wrong += bool(mark)
