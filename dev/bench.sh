@@ -5,6 +5,7 @@
 #   dev/bench.sh NAME [more flags of the program]
 #
 #   loaders    every loader, from files and from memory, over ours
+#   index      our loader with and without an index of JPEG files
 #   module     feedrate.Loader in Python beside the C++ loader
 #   video      decoders and loaders of clips over ours
 #   mixture    tf.data over ours, with and without metadata, and the limit;
@@ -57,6 +58,13 @@ case "$what" in
         --num_runs="$runs" --scope="$scope" \
         --sweep=persistent_workers=true "$@" | speed_ups native library
     done
+    ;;
+  index)
+    build //tools/pipeline //tools/aggregate //lib/adapters/native:worker_native
+    tool pipeline --config=configs/loaders.textproto --libraries=native \
+      --num_runs="$runs" --scope=decode_dataloader_augment \
+      --sweep="persistent_workers=true;jpeg_index=false,true" "$@" |
+      tool aggregate --by=library,settings
     ;;
   module)
     build //tools/pipeline //tools/aggregate //lib/adapters/native:worker_native

@@ -8,6 +8,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
 #include "lib/loader/internal/worker_team.h"
+#include "lib/loader/jpeg_index.h"
 #include "lib/loader/read_ahead/read_ahead.h"
 #include "lib/loader/sample/sample_maker.h"
 #include "opencv2/core/utility.hpp"
@@ -81,6 +82,7 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(
     loader->makers_.push_back(std::move(maker));
   }
   loader->shape_ = loader->makers_[0]->shape();
+  RETURN_IF_ERROR(loader->OpenIndex());
   return loader;
 }
 
@@ -198,7 +200,42 @@ absl::Status Loader::MakeSample(uint64_t seed, int64_t epoch, int64_t item,
   }
   ASSIGN_OR_RETURN(const absl::string_view bytes,
                    source_->Read(item, read_buffers_[0].get()));
-  return makers_[0]->FromBytes(bytes, item_seed, out, &times);
+  return MakeFromBytes(makers_[0].get(), bytes, item_seed, out, &times);
+}
+
+absl::Status Loader::OpenIndex() {
+  if (options_.jpeg_index.empty() || source_->in_memory()) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(index_, JpegIndex::Open(options_.jpeg_index));
+  index_problem_ = index_->problem();
+  return absl::OkStatus();
+}
+
+void Loader::SaveIndex() {
+  if (index_ == nullptr) return;
+  const absl::Status saved = index_->Save();
+  if (!saved.ok()) index_problem_ = std::string(saved.message());
+}
+
+absl::Status Loader::MakeFromBytes(SampleMaker* maker, absl::string_view bytes,
+                                   uint64_t seed, void* out,
+                                   SampleTimes* times) {
+  if (index_ == nullptr) {
+    return maker->FromBytes(bytes, "", seed, out, times);
+  }
+  int64_t begin = MonotonicNs();
+  const JpegIndex::Key key = JpegIndex::KeyOf(bytes);
+  const absl::optional<absl::string_view> entries = index_->Find(key);
+  times->decode_ns += MonotonicNs() - begin;
+  RETURN_IF_ERROR(
+      maker->FromBytes(bytes, entries.value_or(""), seed, out, times));
+  if (!entries.has_value()) {
+    begin = MonotonicNs();
+    index_->Add(key, maker->FindEntries());
+    times->decode_ns += MonotonicNs() - begin;
+  }
+  return absl::OkStatus();
 }
 
 namespace {
@@ -279,6 +316,7 @@ void Epoch::Stop() {
     loader_->team_->Wait();
     if (!loader_->options().persistent) loader_->team_.reset();
   }
+  loader_->SaveIndex();
 }
 
 absl::StatusOr<const LoaderBatch*> Epoch::Next() {
@@ -427,7 +465,7 @@ absl::Status Epoch::MakeItem(int worker, int64_t position, int64_t item,
   if (loader_->options().ablation == Ablation::kNoDecode) {
     return maker.FromFirst(bytes, seed, out, times);
   }
-  return maker.FromBytes(bytes, seed, out, times);
+  return loader_->MakeFromBytes(&maker, bytes, seed, out, times);
 }
 
 absl::Status Epoch::Named(int64_t item, absl::StatusCode code,

@@ -26,8 +26,10 @@
 namespace feedrate {
 
 class Epoch;
+class JpegIndex;
 class ReadAhead;
 class SampleMaker;
+struct SampleTimes;
 class WorkerTeam;
 template <typename T>
 class BoundedQueue;
@@ -56,6 +58,9 @@ class Loader {
   int64_t device_bytes() const {
     return copy_ == nullptr ? 0 : copy_->device_bytes();
   }
+
+  // Empty, or why the index of JPEG files was not read or not written.
+  const std::string& index_problem() const { return index_problem_; }
 
   // Allocates the memory for an epoch of this range, which StartEpoch does
   // otherwise.
@@ -92,6 +97,10 @@ class Loader {
   // Number of samples of an epoch.
   int64_t CountOf(EpochRange range) const;
   absl::Status ReserveCount(int64_t count);
+  absl::Status OpenIndex();
+  void SaveIndex();
+  absl::Status MakeFromBytes(SampleMaker* maker, absl::string_view bytes,
+                             uint64_t seed, void* out, SampleTimes* times);
   size_t block_bytes() const { return block_samples_ * shape().bytes(); }
 
   std::unique_ptr<Source> source_;
@@ -108,6 +117,9 @@ class Loader {
   std::vector<std::unique_ptr<MemoryBlock>> blocks_;
   std::shared_ptr<BlockPool> pool_;
   int64_t block_samples_ = 0;
+  // Null unless the options name one.
+  std::unique_ptr<JpegIndex> index_;
+  std::string index_problem_;
   // Destroyed before the batches that it copies from.
   std::unique_ptr<DeviceCopy> copy_;
   std::unique_ptr<WorkerTeam> team_;

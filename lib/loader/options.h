@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "lib/loader/batch.h"
 #include "lib/loader/recipe.h"
@@ -53,6 +54,9 @@ struct LoaderOptions {
   uint64_t seed = 0;
   OnError on_error = OnError::kSkip;
   ReadAheadOptions read_ahead;
+  // A file with an index of JPEG files: see JpegIndex. Read, and made in the
+  // first epoch. Empty: none.
+  std::string jpeg_index;
   Ablation ablation = Ablation::kNone;
 };
 

@@ -208,6 +208,17 @@ def classes(labels: Any) -> list[str]:
     return []
 
 
+def index(index: Any, kind: str, path: str) -> str:
+    """The file of an index; empty for none."""
+    if index is False or index is None:
+        return ""
+    if index is not True:
+        return os.fspath(index)
+    if kind != "folder":
+        raise wrong("index", index, "the path of a file, as this is no folder")
+    return os.path.join(path, "feedrate.jpegindex")
+
+
 def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
     """(kind, path, files, array) of what the user gave."""
     if isinstance(source, (str, os.PathLike)):

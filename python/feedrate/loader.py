@@ -82,6 +82,10 @@ class Loader(Batches):
       return_index: batches are (images, labels, indexes of items).
       on_error: ``skip``: the next usable image takes the place of one that
         cannot be used, see ``loader.skipped``. ``fail``: RuntimeError.
+      index: True, or the path of a file: JPEG files are indexed in the first
+        epoch, and decoded from inside in later ones, so that a crop reads only
+        its own codes. The pixels are the same, and so are the files. True keeps
+        the index in the source's folder, as ``feedrate.jpegindex``.
       cache_dir, cache_bytes: a local cache of what addresses deliver, and how
         large it may become.
       endpoint, redirect_hosts, anonymous, connections: how a store is
@@ -124,6 +128,7 @@ class Loader(Batches):
         pin_memory: bool = False,
         return_index: bool = False,
         on_error: str = "skip",
+        index: bool | str | os.PathLike[str] = False,
         cache_dir: str | os.PathLike[str] | None = None,
         cache_bytes: int | None = None,
         endpoint: str | None = None,
@@ -142,6 +147,8 @@ class Loader(Batches):
         self._kind, self._path, files, array = _arguments.source(source)
         if self._gpu >= 0:
             _arguments.for_gpu(self._kind, output, pin_memory, crop)
+        if self._gpu >= 0 and index:
+            raise _arguments.wrong("index", index, 'it with device="cpu" only')
         _arguments.word("nvjpeg", nvjpeg, "auto hardware gpu both off")
         if self._gpu < 0 and nvjpeg != "auto":
             raise _arguments.wrong(
@@ -179,6 +186,7 @@ class Loader(Batches):
             f"channels={channels}",
             f"flip={int(_arguments.flag('flip', flip))}",
             "read_ahead=auto",
+            f"jpeg_index={_arguments.index(index, self._kind, self._path)}",
             f"gpu={self._gpu}",
             f"nvjpeg={nvjpeg}",
             f"needs_labels={int(labels is None or bool(classes))}",

@@ -112,5 +112,38 @@ class SkippedTest(cases.Case):
         self.assertEqual(list(loader.skipped_files), [str(cut)])
 
 
+class IndexTest(cases.Case):
+    def batches(self, source, **arguments):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            loader = self.loader(source, shuffle=True, crop=16, **arguments)
+        return [images.tobytes() for _ in range(2) for images, _ in loader]
+
+    def test_batches_with_an_index_are_the_same(self):
+        cases.write_jpegs(self.folder / "images", 12)
+        images = self.folder / "images"
+        expected = self.batches(images)
+        index = images / "feedrate.jpegindex"
+        for _ in range(2):
+            self.assertEqual(self.batches(images, index=True), expected)
+            self.assertTrue(index.exists())
+        elsewhere = self.folder / "elsewhere"
+        self.assertEqual(self.batches(images, index=elsewhere), expected)
+        self.assertEqual(index.read_bytes(), elsewhere.read_bytes())
+        index.write_bytes(index.read_bytes()[:30])
+        with self.assertWarnsRegex(RuntimeWarning, "cut off and is made anew"):
+            self.loader(images, index=True)
+        index.write_text("notes")
+        with self.assertRaisesRegex(ValueError, "is no index of JPEG files"):
+            self.loader(images, index=True)
+
+    def test_what_an_index_is_not_for(self):
+        with self.assertRaisesRegex(ValueError, "index=True.*path of a file"):
+            self.loader(self.array(), index=True)
+        cases.write_jpegs(self.folder / "images", 2)
+        with self.assertRaisesRegex(ValueError, "cannot be written"):
+            self.loader(self.folder / "images", index="/no/such/folder/index")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -13,12 +13,15 @@
 #include "absl/time/time.h"
 #include "lib/adapters/native/loader_job.h"
 #include "lib/adapters/worker/timing.h"
+#include "lib/base/cache_folder.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
 #include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/source/container_source.h"
+#include "lib/loader/source/data_folder.h"
 #include "lib/loader/source/remote_source.h"
 #include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
@@ -213,8 +216,9 @@ absl::Status BadSetting(const std::string& name, const std::string& value) {
       "native knows no setting ", name, "=", value,
       "; there are read_ahead=inline|threads|io_uring|auto|remote, "
       "read_threads=N, "
-      "read_depth=N, access=read|mmap, scaled_decode=true|false, and for "
-      "data in a store connections=N, range_bytes=N"));
+      "read_depth=N, access=read|mmap, scaled_decode=true|false, "
+      "jpeg_index=true|false, and for data in a store connections=N, "
+      "range_bytes=N"));
 }
 
 // True if `value` is one of `words`, which correspond to consecutive values of
@@ -246,6 +250,9 @@ bool ApplySetting(const std::string& name, const std::string& value,
   if (name == "access") return Choose(value, {"read", "mmap"}, &to->access);
   if (name == "scaled_decode") {
     return Choose(value, {"false", "true"}, &to->scaled_decode);
+  }
+  if (name == "jpeg_index") {
+    return Choose(value, {"false", "true"}, &to->jpeg_index);
   }
   return false;
 }
@@ -290,6 +297,11 @@ absl::StatusOr<LoaderOptions> NativeOptions(const PrepareCommand& spec) {
                        {loader.settings().begin(), loader.settings().end()}));
   options.read_ahead = settings.read_ahead;
   options.recipe.scaled_decode = settings.scaled_decode;
+  if (settings.jpeg_index) {
+    // Not a path of the job's, which may come from a file of somebody else.
+    ASSIGN_OR_RETURN(const std::string folder, CacheFolder());
+    options.jpeg_index = JoinPath(folder, kJpegIndexName);
+  }
   return options;
 }
 

@@ -39,12 +39,14 @@ absl::StatusOr<LoaderOptions> NativeOptions(const PrepareCommand& spec);
 //   read_ahead=inline|threads|io_uring|auto, read_threads=N, read_depth=N
 //   access=read|mmap: for files that are read inline or by threads
 //   scaled_decode=true|false
+//   jpeg_index=true|false: one in the user's cache; see JpegIndex
 //   connections=N, range_bytes=N: for a store, instead of the run's
 // InvalidArgument names an unknown setting, or one with an invalid value.
 struct NativeSettings {
   ReadAheadOptions read_ahead;
   FileAccess access = FileAccess::kRead;
   bool scaled_decode = false;
+  bool jpeg_index = false;
   int connections = 0;      // 0: the run's value.
   int64_t range_bytes = 0;  // 0: the run's value.
 };

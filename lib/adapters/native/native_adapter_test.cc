@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -183,13 +185,18 @@ TEST(NativeAdapterTest, SettingsOfASweep) {
     (*spec.mutable_loader()->mutable_settings())["read_depth"] = "3";
     (*spec.mutable_loader()->mutable_settings())["access"] = "mmap";
     (*spec.mutable_loader()->mutable_settings())["scaled_decode"] = "true";
+    (*spec.mutable_loader()->mutable_settings())["jpeg_index"] = "true";
+    setenv("XDG_CACHE_HOME", ::testing::TempDir().c_str(), 1);
     const auto reply = Prepare(spec, input)->RunEpoch(command);
     ASSERT_TRUE(reply.ok()) << reply.status();
     EXPECT_EQ(reply->items(), 9);
+    EXPECT_TRUE(std::filesystem::exists(::testing::TempDir() +
+                                        "/feedrate/feedrate.jpegindex"));
   }
   NativeAdapter adapter;
   for (const auto& [name, value] : {std::pair("read_depth", "0"),
                                     {"read_ahead", "maybe"},
+                                    {"jpeg_index", "/tmp/index"},
                                     {"color", "1"}}) {
     spec.mutable_loader()->clear_settings();
     (*spec.mutable_loader()->mutable_settings())[name] = value;

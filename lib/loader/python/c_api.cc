@@ -192,11 +192,14 @@ int WithLoader(int64_t number, const Work& work) {
 // `source` is a unique_ptr of a Source or a MadeSource.
 template <typename SourcePtr>
 absl::StatusOr<std::unique_ptr<Engine>> MakeHostEngine(
-    SourcePtr source, const LoaderOptions& options,
-    std::unique_ptr<BatchMemory> memory) {
+    SourcePtr source, std::unique_ptr<BatchMemory> memory, OpenLoader* opened) {
   ASSIGN_OR_RETURN(
       std::unique_ptr<Loader> loader,
-      Loader::Create(std::move(source), options, std::move(memory)));
+      Loader::Create(std::move(source), opened->options, std::move(memory)));
+  if (!loader->index_problem().empty()) {
+    absl::StrAppend(&opened->left_out, opened->left_out.empty() ? "" : "; ",
+                    loader->index_problem());
+  }
   return std::make_unique<HostEngine>(std::move(loader));
 }
 
@@ -233,8 +236,7 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeImages(
   opened->samples = source->size();
   return gpu.device >= 0
              ? make_gpu_engine(std::move(source), opened->options, gpu)
-             : MakeHostEngine(std::move(source), opened->options,
-                              std::move(memory));
+             : MakeHostEngine(std::move(source), std::move(memory), opened);
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeEpisodes(
@@ -247,7 +249,7 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeEpisodes(
   opened->left_out = set->left_out();
   opened->samples = set->samples();
   return MakeHostEngine(std::unique_ptr<MadeSource>(std::move(set)),
-                        opened->options, std::move(memory));
+                        std::move(memory), opened);
 }
 
 absl::Status Open(Settings settings, const std::vector<std::string>& files,

@@ -64,6 +64,7 @@ std::vector<std::string> SettingsOf(const std::string& source) {
           "mean=0",
           "std=1",
           "read_ahead=auto",
+          "jpeg_index=",
           "gpu=-1",
           "nvjpeg=auto",
           "memory=own",

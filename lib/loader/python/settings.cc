@@ -319,6 +319,7 @@ absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
   LoaderOptions options = SharedOptionsOf(settings);
   options.read_ahead.method = settings->Word<ReadMethod>(
       "read_ahead", {"inline", "threads", "io_uring", "auto"});
+  options.jpeg_index = settings->Text("jpeg_index");
   Recipe& recipe = options.recipe;
   recipe.channels = settings->Count("channels");
   recipe.crop = settings->Count("crop");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,6 +30,14 @@ class ItemDecoder {
   // next call. Decoded images have three channels; arrays (bytes, HWC) have
   // their own number.
   absl::StatusOr<ImageInfo> Open(absl::string_view bytes);
+
+  // See JpegRegionDecoder. Items that are no JPEG have no entries.
+  void UseEntries(absl::string_view packed) {
+    if (kind_ == Kind::kJpeg) jpeg_.UseEntries(packed);
+  }
+  std::string FindEntries() {
+    return kind_ == Kind::kJpeg ? jpeg_.FindEntries() : "";
+  }
 
   // Pixels of a part of the item opened last, valid until the next Open. A
   // `shrink` of 2, 4 or 8 allows decoding a JPEG at that fraction of its size;

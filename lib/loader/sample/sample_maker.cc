@@ -266,11 +266,13 @@ void SampleMaker::Write(const PixelView& sample, bool mirror, void* out) const {
   }
 }
 
-absl::Status SampleMaker::FromBytes(absl::string_view bytes, uint64_t seed,
+absl::Status SampleMaker::FromBytes(absl::string_view bytes,
+                                    absl::string_view entries, uint64_t seed,
                                     void* out, SampleTimes* times) {
   Seed(seed);
   const int64_t begin = MonotonicNs();
   ASSIGN_OR_RETURN(const ImageInfo info, decoder_.Open(bytes));
+  if (!entries.empty()) decoder_.UseEntries(entries);
   const DecodeWindow window = DrawWindow(info.height, info.width);
   ASSIGN_OR_RETURN(const PixelView pixels,
                    decoder_.Decode(window, ShrinkFor(window)));

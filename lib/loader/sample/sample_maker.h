@@ -62,8 +62,11 @@ class SampleMaker {
 
   // Makes the sample of an encoded item and writes shape().bytes() bytes to
   // `out`. All draws come from `seed`. Errors are faults of the item.
-  absl::Status FromBytes(absl::string_view bytes, uint64_t seed, void* out,
-                         SampleTimes* times);
+  // `entries` are those of a JPEG, or empty: see JpegIndex.
+  absl::Status FromBytes(absl::string_view bytes, absl::string_view entries,
+                         uint64_t seed, void* out, SampleTimes* times);
+  // The entries of the item that FromBytes was called with last.
+  std::string FindEntries() { return decoder_.FindEntries(); }
   // Same, from decoded pixels.
   absl::Status FromPixels(const PixelView& image, uint64_t seed, void* out,
                           SampleTimes* times);

@@ -230,7 +230,7 @@ TEST(SampleMakerTest, BytesAndPixelsGiveTheSame) {
   SampleTimes times;
   for (uint64_t seed = 0; seed < 10; ++seed) {
     std::vector<float> out(maker->shape().values());
-    ASSERT_TRUE(maker->FromBytes(file, seed, out.data(), &times).ok());
+    ASSERT_TRUE(maker->FromBytes(file, "", seed, out.data(), &times).ok());
     EXPECT_EQ(out, Make(recipe, image, seed));
   }
   EXPECT_GT(times.decode_ns, 0);

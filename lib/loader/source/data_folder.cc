@@ -87,7 +87,8 @@ absl::StatusOr<DataFolder> ListDataFolder(
     if (std::find(endings.begin(), endings.end(), EndingOf(path)) !=
         endings.end()) {
       listing.paths.push_back(std::move(path));
-    } else if (!absl::StartsWith(BaseName(path), kStagePrefix)) {
+    } else if (!absl::StartsWith(BaseName(path), kStagePrefix) &&
+               BaseName(path) != kJpegIndexName) {
       listing.left_out.AddFile(path);
     }
   }

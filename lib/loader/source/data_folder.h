@@ -40,6 +40,9 @@ class LeftOut {
   std::string first_;
 };
 
+// The index of a folder's JPEG files lies in it and is no item.
+inline constexpr absl::string_view kJpegIndexName = "feedrate.jpegindex";
+
 struct DataFolder {
   // What has the name of an item, sorted. Plain files, and links that lead
   // nowhere.

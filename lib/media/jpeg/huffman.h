@@ -174,6 +174,15 @@ class JpegBitReader {
     buffer_ = 0;
     count_ = 0;
   }
+  // REQUIRES: it was just started; bits < 8.
+  void Discard(int bits) {
+    Fill();
+    Drop(static_cast<uint32_t>(bits));
+  }
+  // How many bits behind `bytes` are used.
+  int64_t BitsAfter(const uint8_t* bytes) const {
+    return 8 * (next_ - bytes) - count_;
+  }
   // True when the bits used so far end at or before `end`.
   bool Within(const uint8_t* end) const { return next_ - count_ / 8 <= end; }
 

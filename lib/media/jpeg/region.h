@@ -9,12 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/media/image.h"
+#include "lib/media/jpeg/entries.h"
 #include "lib/media/jpeg/huffman.h"
 #include "lib/media/jpeg/reconstruct.h"
 
@@ -69,8 +71,18 @@ class JpegBaselineRegion {
   // size, with the accurate transform and smooth colors. Returns false when
   // anything is unusual, in the file or in this code: the caller then uses
   // libjpeg-turbo. REQUIRES: the region lies within the picture.
+  // With `entries` of the picture (may be null), reads no codes but the
+  // region's: damage elsewhere goes unnoticed.
   bool Decode(const JpegBaselinePicture& picture, const JpegRegion& region,
-              uint8_t* rgb, size_t stride_bytes);
+              const JpegEntries* entries, uint8_t* rgb, size_t stride_bytes);
+
+  // The units of codes that a picture consists of.
+  static int64_t CountMcus(const JpegBaselinePicture& picture);
+
+  // Reads all codes. False for pictures that Decode does not decode, and for
+  // those with restart markers, at which decoding can start anyway.
+  bool FindEntries(const JpegBaselinePicture& picture, size_t file_bytes,
+                   JpegEntries* entries);
 
  private:
   // The samples of one component that are needed, in whole blocks.
@@ -99,9 +111,19 @@ class JpegBaselineRegion {
   bool Prepare(const JpegBaselinePicture& picture, const JpegRegion& region);
   void PlacePlane(const JpegBaselinePicture& picture, const JpegRegion& region,
                   Plane* plane);
-  bool DecodeBlocks();
+  // `entries` may be null.
+  bool DecodeBlocks(const JpegBaselinePicture& picture,
+                    const JpegEntries* entries);
   // The same, with instructions that not every processor has.
-  bool DecodeBlocksBmi2();
+  bool DecodeBlocksBmi2(const JpegBaselinePicture& picture,
+                        const JpegEntries* entries);
+  bool DecodeAll(const JpegBaselinePicture& picture);
+  bool DecodeFrom(const JpegBaselinePicture& picture,
+                  const JpegEntries& entries);
+  // Before which MCUs decoding can start: fills all but the bytes, which are
+  // those without stuffed zeros.
+  bool WalkCodes(JpegEntries* entries);
+  bool WalkCodesBmi2(JpegEntries* entries);
   // Advance by MCUs, also across restart markers.
   bool Skip(int64_t mcus);
   bool SkipTo(int64_t end);
@@ -169,6 +191,15 @@ class JpegRegionDecoder {
   // Decode uses `bytes`, which must stay valid and unchanged until then.
   absl::StatusOr<ImageInfo> Open(absl::string_view bytes);
 
+  // Uses what FindEntries returned for the same bytes. It is not checked
+  // whether they are the same: others give wrong pixels or an error. REQUIRES:
+  // Open was the last call and returned OK.
+  void UseEntries(absl::string_view packed);
+
+  // Where decoding of the open file can start; empty if nowhere but at its
+  // beginning. Takes as long as reading all its codes.
+  std::string FindEntries();
+
   // Writes rows of `region.width` x 3 bytes, `stride_bytes` apart, to `rgb`.
   // May be called again for another region. Damage up to the region's last row
   // is InvalidArgument; what follows is not read, nor are restart intervals
@@ -186,6 +217,9 @@ class JpegRegionDecoder {
   // Valid for `baseline_` until `turbo_` starts to decode.
   JpegBaselinePicture picture_;
   bool is_baseline_ = false;
+  size_t bytes_ = 0;
+  JpegEntries entries_;
+  bool has_entries_ = false;
 };
 
 }  // namespace feedrate

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -47,6 +48,28 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<uint8_t> part(row * region.height);
   const absl::Status status = decoder->Decode(region, {}, part.data(), row);
   if (!status.ok() && status.message().empty()) std::abort();
+  // From the middle of the codes, the same pixels.
+  if (status.ok() && decoder->Open(bytes).ok()) {
+    const std::string entries = decoder->FindEntries();
+    decoder->UseEntries(entries);
+    std::vector<uint8_t> again(part.size());
+    if (!decoder->Decode(region, {}, again.data(), row).ok() || again != part) {
+      std::abort();
+    }
+    // Wrong entries give wrong pixels, and nothing worse.
+    for (const absl::string_view wrong :
+         {bytes, absl::string_view(entries).substr(0, entries.size() / 2)}) {
+      if (!decoder->Open(bytes).ok()) std::abort();
+      decoder->UseEntries(wrong);
+      decoder->Decode(region, {}, again.data(), row).IgnoreError();
+    }
+    if (!entries.empty() && decoder->Open(bytes).ok()) {
+      std::string changed = entries;
+      for (size_t i = 1; i < changed.size(); i += 7) changed[i] ^= 1;
+      decoder->UseEntries(changed);
+      decoder->Decode(region, {}, again.data(), row).IgnoreError();
+    }
+  }
   std::vector<uint8_t> whole(size_t{3} * info->width * info->height);
   if (info->channels != 3 ||
       !feedrate::DecodeJpeg(bytes, info->height, info->width, whole.data())

@@ -371,8 +371,9 @@ TEST(JpegBaselineTest, DoesTheCommonKindsItself) {
       Image part(33, 51, 3);
       // Each twice: the second time with tables for skipping codes.
       for (int i = 0; i < 4; ++i) {
-        ASSERT_TRUE((i < 2 ? baseline : plain)
-                        .Decode(picture, {21, 30, 51, 33}, part.data(), 153));
+        ASSERT_TRUE(
+            (i < 2 ? baseline : plain)
+                .Decode(picture, {21, 30, 51, 33}, nullptr, part.data(), 153));
         for (int y = 0; y < 33; ++y) {
           ASSERT_EQ(
               std::memcmp(part.row(y), whole.view().row(30 + y) + 63, 153), 0)
@@ -407,14 +408,16 @@ TEST(JpegBaselineTest, CutOffOrOddFilesAreLeftToLibjpeg) {
   ASSERT_TRUE(turbo.GetBaseline(&picture));
   JpegBaselineRegion baseline;
   std::vector<uint8_t> out(64 * 64 * 3);
-  ASSERT_TRUE(baseline.Decode(picture, {0, 0, 64, 64}, out.data(), 192));
+  ASSERT_TRUE(
+      baseline.Decode(picture, {0, 0, 64, 64}, nullptr, out.data(), 192));
   JpegBaselinePicture cut = picture;
   cut.codes_bytes /= 2;
-  EXPECT_FALSE(baseline.Decode(cut, {0, 0, 64, 64}, out.data(), 192));
-  EXPECT_TRUE(baseline.Decode(cut, {0, 0, 64, 8}, out.data(), 192));
+  EXPECT_FALSE(baseline.Decode(cut, {0, 0, 64, 64}, nullptr, out.data(), 192));
+  EXPECT_TRUE(baseline.Decode(cut, {0, 0, 64, 8}, nullptr, out.data(), 192));
   JpegBaselinePicture without = picture;
   without.component[2].ac = {};
-  EXPECT_FALSE(baseline.Decode(without, {0, 0, 64, 64}, out.data(), 192));
+  EXPECT_FALSE(
+      baseline.Decode(without, {0, 0, 64, 64}, nullptr, out.data(), 192));
 }
 
 // The standard's codes for differences of brightness.

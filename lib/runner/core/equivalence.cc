@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/cache_folder.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool/tool_info.h"
@@ -20,7 +21,6 @@
 #include "lib/records/json.h"
 #include "lib/reference/geometry.h"
 #include "lib/runner/core/job_settings.h"
-#include "lib/runner/data/cache_folder.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {

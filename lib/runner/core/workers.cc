@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "lib/base/cache_folder.h"
 #include "lib/base/files.h"
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
@@ -24,7 +25,6 @@
 #include "lib/planning/subjects.h"
 #include "lib/records/job.pb.h"
 #include "lib/runner/core/job_settings.h"
-#include "lib/runner/data/cache_folder.h"
 
 namespace feedrate {
 namespace {

@@ -12,13 +12,13 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/cache_folder.h"
 #include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/row.pb.h"
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/measured_process.h"
-#include "lib/runner/data/cache_folder.h"
 
 namespace feedrate {
 namespace {

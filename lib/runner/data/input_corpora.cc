@@ -2,11 +2,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/cache_folder.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/media/synthetic.h"
-#include "lib/runner/data/cache_folder.h"
 #include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 

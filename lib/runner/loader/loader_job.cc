@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lib/base/cache_folder.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
@@ -21,7 +22,6 @@
 #include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/run_context.h"
 #include "lib/runner/core/workers.h"
-#include "lib/runner/data/cache_folder.h"
 #include "lib/runner/data/file_sets.h"
 #include "lib/worker/source_list.h"
 

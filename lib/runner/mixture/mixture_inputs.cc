@@ -14,13 +14,13 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/cache_folder.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/hash/sha256.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/machine/resources.h"
-#include "lib/runner/data/cache_folder.h"
 
 namespace feedrate {
 namespace {

@@ -1,4 +1,4 @@
-#include "lib/runner/data/cache_folder.h"
+#include "lib/base/cache_folder.h"
 
 #include <cstdlib>
 
