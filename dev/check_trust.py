@@ -30,6 +30,7 @@ PROCESSES = [
     "lib/gate/duel/timed_command.cc",
     "lib/machine/git_state.cc",
     "lib/staging/subprocess.cc",
+    "lib/worker/confinement.cc",
     "lib/worker/process.cc",
     "python/feedrate/__main__.py",
     "tools/stage_dataset/tool_testing.cc",
