@@ -12,7 +12,7 @@ import numpy as np
 from feedrate import _arguments
 
 
-def sources(sources: Any) -> list[str]:
+def sources(sources: Any, has_cache: bool) -> list[str]:
     """WEIGHT tab PATH each; without a weight if none was given."""
     allowed = (
         "a folder, the path of a mixture.textproto, a list of folders, or a"
@@ -31,9 +31,10 @@ def sources(sources: Any) -> list[str]:
         if not isinstance(path, (str, os.PathLike)):
             raise _arguments.wrong_type("sources", sources, allowed)
         text = os.fspath(path)
-        if "://" in text:
+        text = text.removeprefix("file://")
+        if "://" in text and not has_cache:
             raise _arguments.wrong(
-                "sources", text, "a local folder: stage_dataset brings it there"
+                "sources", text, "cache_dir too: the data is copied there"
             )
         if weight is None:
             lines.append(f"\t{text}")

@@ -76,7 +76,8 @@ class Episodes(Batches):
       sources: the folder of a LeRobot data set (v2.0, v2.1, v3.0), of one that
         tensorflow-datasets wrote (RLDS), or of TFRecord files of episodes; a
         folder of several, or a mixture.textproto; a list of such folders; or a
-        dict of folders and their weights.
+        dict of folders and their weights. Or addresses ``s3://``, ``gs://`` and
+        ``http(s)://`` of them.
       batch_size: samples per batch and rank.
       cameras: names of features, or their last parts, such as ``"wrist"`` for
         ``observation.images.wrist``; batches use the same names. Or a dict of
@@ -116,6 +117,10 @@ class Episodes(Batches):
         libraries take by DLPack.
       on_error: ``skip``: another step of the data set takes the place of one
         that cannot be used, see ``data.skipped_files``; ``fail``: RuntimeError.
+      cache_dir: where data of addresses is copied to, all of it before the
+        first batch; what has not changed is not copied again.
+      endpoint, redirect_hosts, anonymous, connections: how a store is reached;
+        see docs/storage.md.
       workers, num_workers, prefetch, shuffle, seed, rank, world_size, tail,
       drop_last, mean, std, pin_memory: as `feedrate.Loader` has them.
 
@@ -164,6 +169,11 @@ class Episodes(Batches):
         output: str = "torch",
         pin_memory: bool = False,
         on_error: str = "skip",
+        cache_dir: str | os.PathLike[str] | None = None,
+        endpoint: str | None = None,
+        redirect_hosts: str | None = None,
+        anonymous: bool = False,
+        connections: int = 8,
     ) -> None:
         pin_memory = _arguments.flag("pin_memory", pin_memory)
         _arguments.word("output", output, "torch numpy dlpack")
@@ -184,6 +194,11 @@ class Episodes(Batches):
             "instruction": False,
             "workers": workers,
             "num_workers": num_workers,
+            "cache_dir": cache_dir,
+            "endpoint": endpoint,
+            "redirect_hosts": redirect_hosts,
+            "anonymous": anonymous,
+            "connections": connections,
         }
         # The parts whose offsets are no list have no axis for time.
         self._single: set[str] = set()
@@ -192,7 +207,9 @@ class Episodes(Batches):
             "kind=episodes",
             *[
                 f"dataset={line}"
-                for line in _episode_arguments.sources(sources)
+                for line in _episode_arguments.sources(
+                    sources, cache_dir is not None
+                )
             ],
             *[
                 f"camera={line}"
@@ -220,6 +237,11 @@ class Episodes(Batches):
             f"flip={int(_arguments.flag('flip', flip))}",
             *steps,
             f"configs={_library.configs() if steps else ''}",
+            f"cache_folder={os.fspath(cache_dir or '')}",
+            f"endpoint={endpoint or ''}",
+            f"redirect_hosts={redirect_hosts or ''}",
+            f"anonymous={int(_arguments.flag('anonymous', anonymous))}",
+            f"connections={_arguments.whole('connections', connections, 1)}",
             "order="
             + _arguments.word("order", order or "auto", "auto epochs weights"),
             "balance="

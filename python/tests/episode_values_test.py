@@ -3,9 +3,12 @@ resized, and statistics that are kept."""
 
 import io
 import json
+import os
+import shutil
 import unittest
 import zlib
 
+import cases
 import episode_cases
 import numpy as np
 from episode_cases import LENGTHS, NEW, OLD, RLDS
@@ -346,6 +349,67 @@ class TransformsTest(episode_cases.Case):
         ):
             with self.assertRaisesRegex(ValueError, words):
                 self.episodes(NEW, **arguments)
+
+
+class StoreTest(episode_cases.Case):
+    def test_data_of_a_store_is_copied_once(self):
+        bucket = self.folder / "bucket"
+        shutil.copytree(NEW, bucket / "pusht")
+        for path in bucket.rglob("*"):
+            path.chmod(0o755)
+        episode_cases.write_set(bucket / "b", [5, 7])
+        cache = self.folder / "cache"
+        python = os.environ["STORAGE_PYTHON"]
+        with cases.store(python, bucket) as port:
+            endpoint = f"http://127.0.0.1:{port}"
+
+            how = {
+                "cache_dir": cache,
+                "endpoint": endpoint,
+                "anonymous": True,
+                "crop": 32,
+            }
+            both = {"s3://public/pusht/": 1, "s3://public/b": 2}
+            data = self.episodes(both, order="epochs", **how)
+            names = [one["name"] for one in data.datasets]
+            self.assertEqual(names, ["pusht", "b"])
+            local = self.episodes(NEW, crop=32)
+            for one in local:
+                self.check_lerobot(one)
+            found = [batch for batch in data]
+            self.assertEqual(sum(len(one["step"]) for one in found), 42)
+            self.check_lerobot(found[0])
+            self.assertEqual(data.statistics()["b"]["action"]["count"], 12)
+            # What is whole is not copied again, and what is not is.
+            (path,) = cache.rglob("*.tfrecord")
+            before = path.stat().st_mtime_ns
+            self.episodes("s3://public/b", **how)
+            self.assertEqual(path.stat().st_mtime_ns, before)
+            whole = path.read_bytes()
+            path.unlink()
+            path.write_bytes(whole[:-1])
+            self.assertEqual(self.episodes("s3://public/b", **how).size, 12)
+            self.assertEqual(path.read_bytes(), whole)
+            (versions,) = [
+                one
+                for one in cache.glob("*/copied")
+                if "0.tfrecord" in one.read_text()
+            ]
+            versions.write_text("0.tfrecord\t1\tanother\n")
+            path.unlink()
+            path.write_bytes(whole[:-1] + b"x")
+            self.episodes("s3://public/b", **how)
+            self.assertEqual(path.read_bytes(), whole)
+            # One that is gone, and one that is new.
+            episode_cases.write_set(bucket / "b", [5, 7, 2])
+            (bucket / "b" / "0.tfrecord").rename(bucket / "b" / "1.tfrecord")
+            self.assertEqual(self.episodes("s3://public/b", **how).size, 14)
+            self.assertFalse(path.exists())
+            with self.assertRaisesRegex(FileNotFoundError, "c: .*nothing"):
+                self.episodes("s3://public/c", **how)
+        with self.assertRaisesRegex(ValueError, "cache_dir too"):
+            self.episodes("s3://public/b")
+        self.assertEqual(self.episodes(f"file://{NEW}", crop=32).size, 30)
 
 
 class StatisticsTest(episode_cases.Case):

@@ -428,7 +428,7 @@ class BadDataTest(episode_cases.Case):
             ({NEW: "much"}, "weight above 0"),
             ([], "sources="),
             (3, "sources=3"),
-            ("s3://bucket/set", "stage_dataset"),
+            ("s3://bucket/set", "cache_dir too"),
         ):
             with self.assertRaisesRegex((ValueError, TypeError), words):
                 self.episodes(sources)

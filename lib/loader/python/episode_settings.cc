@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
 #include "lib/json/json.h"
 #include "lib/loader/mixture/mixture_folder.h"
+#include "lib/loader/source/store_copy.h"
 
 namespace feedrate {
 namespace {
@@ -55,14 +57,24 @@ struct Sources {
   bool has_weights = false;
 };
 
-absl::StatusOr<Sources> SourcesOf(const std::vector<std::string>& lines) {
+// The data at a path, or a local copy of what is at an address.
+absl::StatusOr<EpisodeData> DataAt(std::string path, StoreSpec store) {
+  if (absl::StrContains(path, "://")) {
+    store.url = path;
+    ASSIGN_OR_RETURN(path, CopyOfStore(store));
+  }
+  return ReadEpisodeData(path);
+}
+
+absl::StatusOr<Sources> SourcesOf(const std::vector<std::string>& lines,
+                                  const StoreSpec& store) {
   Sources all;
   for (const std::string& line : lines) {
     const std::pair<std::string, std::string> parts =
         absl::StrSplit(line, absl::MaxSplits('\t', 1));
     double weight = 1;
     const bool has_weight = absl::SimpleAtod(parts.first, &weight);
-    ASSIGN_OR_RETURN(EpisodeData data, ReadEpisodeData(parts.second));
+    ASSIGN_OR_RETURN(EpisodeData data, DataAt(parts.second, store));
     if (lines.size() > 1 && data.sources.size() > 1) {
       return absl::InvalidArgumentError(
           absl::StrCat(parts.second, ": has ", data.sources.size(),
@@ -138,8 +150,14 @@ absl::StatusOr<std::unique_ptr<EpisodeSet>> OpenEpisodes(
   set.shuffle = options.shuffle;
   set.seed = options.seed;
   set.fail = options.on_error == OnError::kFail;
+  StoreSpec store;
+  store.cache_folder = settings->Text("cache_folder");
+  store.options.endpoint = settings->Text("endpoint");
+  store.options.redirect_hosts = settings->Text("redirect_hosts");
+  store.options.anonymous = settings->Integer("anonymous") != 0;
+  store.options.connections = settings->Count("connections");
   RETURN_IF_ERROR(settings->status());
-  ASSIGN_OR_RETURN(Sources found, SourcesOf(settings->All("dataset")));
+  ASSIGN_OR_RETURN(Sources found, SourcesOf(settings->All("dataset"), store));
   set.by_weight = order == 0 ? found.has_weights || set.balance : order == 2;
   return EpisodeSet::Open(std::move(found.sources), set);
 }
