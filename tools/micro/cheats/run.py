@@ -11,35 +11,25 @@ and ends with 1 if anything else happens, or if honest code is accused.
 import argparse
 import ast
 import json
+import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-# A harmless cheat takes at least this share of the time of honest work. Both
-# are the fastest calls: the machine may be busy.
-LEAST_SHARE = 0.6
-
-
-# Small, so that a run takes seconds. The interpreter that runs the cheats has
-# Pillow.
-PICTURES = """
-import sys
-import numpy as np
-from PIL import Image
-rng = np.random.default_rng(1)
-for i in range(8):
-    few = rng.integers(0, 256, (48, 60, 3), np.uint8)
-    Image.fromarray(few).resize((240, 192)).save(f"{sys.argv[1]}/{i}.jpg")
-"""
+# A harmless cheat takes at least this share of the time of honest work, of which
+# both have their fastest call. A busy machine gets several tries.
+LEAST_SHARE = 0.7
+TRIES = 3
 
 
 def cheats():
     """(name, what it does, outcome, why) of each module, which is not run."""
     for path in sorted(FOLDER.glob("*.py")):
-        if path.stem in ("honest", "run"):
+        if path.stem in ("honest", "honest_libraries", "libraries", "run"):
             continue
         tree = ast.parse(path.read_text())
         said = {
@@ -57,7 +47,22 @@ def cheats():
         )
 
 
-def measure(flags, folder, subjects):
+def make_pictures(folder, height=192, width=240, block=4):
+    """Makes folder/pictures. They are small, so that a run takes seconds."""
+    pictures = folder / "pictures"
+    pictures.mkdir()
+    source = random.Random(1)
+    for i in range(8):
+        data = f"P6 {width} {height} 255\n".encode()
+        for _ in range(height // block):
+            row = (source.randbytes(3) * block for _ in range(width // block))
+            data += b"".join(row) * block
+        (pictures / f"{i}.ppm").write_bytes(data)
+
+
+def measure(
+    flags, folder, subjects, reference="honest:reference", flags_of_run=()
+):
     command = [
         *(
             str(pathlib.Path(flags.micro).resolve()),
@@ -66,7 +71,7 @@ def measure(flags, folder, subjects):
             "--num_runs=1",
         ),
         *(f"--num_items={flags.items}", f"--python={flags.python}"),
-        *("--reference=honest:reference", "--quiet_wait=0"),
+        *(f"--reference={reference}", "--quiet_wait=0", *flags_of_run),
         f"--dataset={folder / 'pictures'}",
         *("--stable_within=0", f"--timeout={flags.timeout}"),
         *(f"--subject={one}" for one in subjects),
@@ -74,9 +79,10 @@ def measure(flags, folder, subjects):
     done = subprocess.run(
         command,
         cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(FOLDER)},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=3600,
         check=False,
     )
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -86,13 +92,26 @@ def measure(flags, folder, subjects):
     return rows
 
 
-def outcome(row, honest_s):
-    """What became of it, and why."""
-    if row["status"] != "ok":
-        return "caught", f"{row['status']}: {row['reason']}"
-    share = min(row["samples_s"]) / honest_s
-    word = "harmless" if share >= LEAST_SHARE else "PAID"
-    return word, f"{share:.2f} of the time of honest work"
+def fastest_s(rows):
+    """Of the last row: a disturbed run is measured again."""
+    return min(rows[-1]["samples_s"])
+
+
+def outcome(flags, folder, name):
+    """What became of it, why, and its last row."""
+    for _ in range(TRIES):
+        # They take turns, so that what else the machine does affects both.
+        rows = measure(flags, folder, [f"{name}:sharpen", "honest:work"])
+        own = [row for row in rows if row["library"] == f"{name}:sharpen"]
+        work = [row for row in rows if row["library"] == "honest:work"]
+        if own[-1]["status"] != "ok":
+            reason = f"{own[-1]['status']}: {own[-1]['reason']}"
+            return "caught", reason, own[-1]
+        share = fastest_s(own) / fastest_s(work)
+        reason = f"{share:.2f} of the time of honest work"
+        if share >= LEAST_SHARE:
+            return "harmless", reason, own[-1]
+    return "PAID", reason, own[-1]
 
 
 def main():
@@ -108,28 +127,19 @@ def main():
         # Some would write into it.
         folder = pathlib.Path(work) / "cheats"
         shutil.copytree(FOLDER, folder)
-        pictures = folder / "pictures"
-        pictures.mkdir()
-        subprocess.run([flags.python, "-c", PICTURES, pictures], check=True)
+        make_pictures(folder)
         honest = measure(flags, folder, ["honest:ways"])
         for row in honest:
             if row["status"] != "ok":
                 print(f"ACCUSED {row['transform']}: {row['reason']}")
                 wrong += 1
-        honest_s = min(
-            min(r["samples_s"])
-            for r in honest
-            if r["transform"] == "sharpen" and r["status"] == "ok"
-        )
         for name, what, expected, why in cheats():
             if flags.only and name not in flags.only.split(","):
                 continue
-            # A disturbed run is measured again.
-            row = measure(flags, folder, [f"{name}:sharpen"])[-1]
+            found, reason, row = outcome(flags, folder, name)
             if name == "escapes" and "not_confined" in row["labels"]:
                 print(f"left out {name}: this kernel confines nothing")
                 continue
-            found, reason = outcome(row, honest_s)
             mark = "" if found == expected else f" (not {expected})"
             wrong += bool(mark)
             print(f"{found}{mark} {name}: {what}\n    {why}\n    {reason}")
