@@ -193,6 +193,18 @@ TEST_F(ChildTest, ADeathIsSeenThoughAnotherHoldsThePipe) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("killed by SIGKILL"));
 }
 
+TEST_F(ChildTest, ProcessesThatCodeLeavesEndWithTheServer) {
+  Time(Spawn("orphan").get()).IgnoreError();
+  const pid_t group = server_->pid();
+  ASSERT_EQ(kill(-group, 0), 0);
+  server_.reset();
+  // Until somebody has waited for them.
+  for (int i = 0; i < 1000 && kill(-group, 0) == 0; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  EXPECT_EQ(kill(-group, 0), -1);
+}
+
 TEST_F(ChildTest, TheNextChildRunsAfterADeath) {
   Time(Spawn("segfault").get()).IgnoreError();
   EXPECT_TRUE(Time(Spawn("ok").get()).ok());

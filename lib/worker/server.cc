@@ -82,16 +82,28 @@ absl::StatusOr<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// A server that closed its socket is about to end; wait a moment to learn how.
-int WaitOrKill(pid_t pid) {
+// Ends the server with all that was started below it, which is in its group.
+// Its number stays taken until it is waited for.
+int EndGroup(pid_t pid) {
   int status = 0;
-  for (int i = 0; i < 100; ++i) {
-    if (waitpid(pid, &status, WNOHANG) == pid) return status;
-    absl::SleepFor(absl::Milliseconds(5));
-  }
-  kill(pid, SIGKILL);
+  // It may not have made its group yet.
+  if (kill(-pid, SIGKILL) != 0) kill(pid, SIGKILL);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   return status;
+}
+
+// A server that closed its socket is about to end; wait a moment to learn how.
+int WaitOrKill(pid_t pid) {
+  for (int i = 0; i < 100; ++i) {
+    siginfo_t info;
+    info.si_pid = 0;
+    if (waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == pid) {
+      break;
+    }
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  return EndGroup(pid);
 }
 
 }  // namespace
@@ -114,9 +126,7 @@ LibraryServer::LibraryServer(const ServerOptions& options, pid_t pid,
       hello_(absl::UnavailableError("not asked yet")) {}
 
 LibraryServer::~LibraryServer() {
-  if (pid_ < 0) return;
-  kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+  if (pid_ >= 0) EndGroup(pid_);
 }
 
 absl::Status LibraryServer::Gone() {
