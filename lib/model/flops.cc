@@ -305,6 +305,7 @@ double PeakOfGpu(const std::string& gpu, const std::string& precision) {
     if (name != peak.name) continue;
     // As fast as each other on all of these.
     if (precision == "bf16" || precision == "fp16") return peak.bf16 * 1e12;
+    if (precision == "fp8") return 2 * peak.bf16 * 1e12;
     if (precision == "tf32") return peak.tf32 * 1e12;
     return peak.fp32 * 1e12;
   }

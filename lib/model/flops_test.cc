@@ -143,6 +143,7 @@ TEST(RooflineTest, PeaksAreFoundByTheWholeName) {
   EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA H200", "bf16"), 989.4e12);
   EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA H100 PCIe", "bf16"), 756e12);
   EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA A100-SXM4-80GB", "tf32"), 156e12);
+  EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA H200", "fp8"), 1978.8e12);
   EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA L40S", "fp32"), 91.6e12);
   EXPECT_DOUBLE_EQ(PeakOfGpu("Tesla T4", "fp32"), 8.1e12);
   EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA A10", "bf16"), 125e12);

@@ -23,8 +23,9 @@ const std::vector<TrainSetting>& TrainSettingTable() {
        "{vit5_tiny|vit5_small|vit5_base|byte_lm_tiny|byte_lm_small}"},
       {"precision", "precision", Type::kChoice, "", 0, 0,
        "NAME: number type of matrix products, by default bf16 on CUDA and fp32 "
-       "on the CPU; bf16 and fp16 are autocast, fp16 with dynamic loss scaling "
-       "{fp32|tf32|bf16|fp16}"},
+       "on the CPU; bf16 and fp16 are autocast, fp16 with dynamic loss "
+       "scaling; "
+       "fp8 is for images on a Hopper {fp32|tf32|bf16|fp16|fp8}"},
       {"optimizer", "optimizer", Type::kChoice, "adamw", 0, 0,
        "NAME: optimizer {adamw|lamb}"},
       {"learning_rate", "learning_rate", Type::kPositive, "0.001", 0, 100,

@@ -63,6 +63,8 @@ run 0 --num-runs=2 --sweep='batch_size=8,16'
 # Every optimization against any setting.
 run 0 --sweep='batch_size=8,16' --relative-to=batch_size=8
 [[ "$err" == *"batch_size  samples/s  speed-up"*"16"*"2.00x"* ]] || fail "$err"
+run 1 --precision=fp8 --model=vit5_small
+[[ "$err" == *'--precision: fp8 needs --device=cuda'* ]] || fail "$err"
 run 1 --device=cuda:x
 [[ "$err" == *'--device: "cuda:x" names no GPU'* ]] || fail "$err"
 

@@ -30,6 +30,21 @@ void TimeAttention(const AttentionSizes& z);
 void CheckHopperProducts(int64_t rows, int64_t width, int64_t hidden);
 void TimeHopperProducts(int64_t rows, int64_t width, int64_t hidden);
 
+// In fp8_check.cu.
+void CheckFp8();
+void TimeFp8(int64_t rows, int64_t width, int64_t hidden);
+
+// GELU of x and its slope, in the tanh form.
+struct ExactGelu {
+  explicit ExactGelu(double x) {
+    const double a = std::sqrt(2 / M_PI), b = 0.044715 * a;
+    const double t = std::tanh(a * x + b * x * x * x);
+    value = x * (1 + t) / 2;
+    slope = (1 + t) / 2 + x * (1 - t * t) * (a + 3 * b * x * x) / 2;
+  }
+  double value, slope;
+};
+
 // How many checks failed.
 inline int failures = 0;
 

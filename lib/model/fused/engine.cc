@@ -64,13 +64,16 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
   norm.weight = block.attention_norm.value;
   norm.normed = Half(block.normed);
   norm.rstd = Floats(block.rstd);
-  fused::RunAddNorm(norm, s);
-
   fused::ProductBuffers product;
-  product.a = block.normed.data_ptr();
-  product.b = block.qkv_w.rounded;
-  product.out = block.qkv.data_ptr();
-  qkv_->forward.Run(product, s);
+  if (fp8_ != nullptr) {
+    ForwardQkvFp8(norm, index);
+  } else {
+    fused::RunAddNorm(norm, s);
+    product.a = block.normed.data_ptr();
+    product.b = block.qkv_w.rounded;
+    product.out = block.qkv.data_ptr();
+    qkv_->forward.Run(product, s);
+  }
 
   ForwardAttention(&block);
 
@@ -87,8 +90,13 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
   norm.scale = block.attention_scale.value;
   norm.weight = block.mlp_norm.value;
   norm.x_out = Floats(block.middle);
-  norm.normed = Half(block.middle_normed);
   norm.rstd = Floats(block.middle_rstd);
+  if (IsFp8(block)) {
+    norm.normed = nullptr;
+    ForwardMlpFp8(norm, index);
+    return;
+  }
+  norm.normed = Half(block.middle_normed);
   fused::RunAddNorm(norm, s);
 
   if (gelu_inside_) {
@@ -271,6 +279,7 @@ void FusedEngine::Backward(bool first) {
     BackwardPatches(!first);
   }
   send_from(0);
+  if (fp8_ != nullptr) fp8_->calibrated = true;
 }
 
 void FusedEngine::SendGradients(int64_t bytes,
@@ -332,7 +341,9 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
 
   // MLP.
   BlockLayers& layers = *block.layers;
-  if (gelu_inside_) {
+  if (IsFp8(block)) {
+    BackwardMlpFp8(index, accumulate);
+  } else if (gelu_inside_) {
     fused::DownGradient down;
     down.dy = Half(branch_gradient_);
     down.weight = block.down.rounded;
@@ -355,15 +366,17 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
                         block.up_bias.gradient, Floats(partial_), block.rows,
                         spec_.mlp_width(), accumulate, s);
   }
-  weight_gradient(layers.down.get(), branch_gradient_, block.activated,
-                  block.down);
-  weight_gradient(layers.up.get(), wide_gradient_, block.middle_normed,
-                  block.up);
-  product = {};
-  product.a = wide_gradient_.data_ptr();
-  product.b = block.up.rounded;
-  product.out = normed_gradient_.data_ptr();
-  layers.up->input_gradient.Run(product, s);
+  if (!IsFp8(block)) {
+    weight_gradient(layers.down.get(), branch_gradient_, block.activated,
+                    block.down);
+    weight_gradient(layers.up.get(), wide_gradient_, block.middle_normed,
+                    block.up);
+    product = {};
+    product.a = wide_gradient_.data_ptr();
+    product.b = block.up.rounded;
+    product.out = normed_gradient_.data_ptr();
+    layers.up->input_gradient.Run(product, s);
+  }
 
   fused::NormBackward norm;
   norm.dnormed = Half(normed_gradient_);
@@ -420,7 +433,11 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   } else {
     norm.y = nullptr;
   }
-  fused::RunNormBackward(norm, s);
+  if (index > 0 && IsFp8(blocks_[index - 1])) {
+    BackwardNormFp8(norm, index - 1);
+  } else {
+    fused::RunNormBackward(norm, s);
+  }
 }
 
 const at::Tensor& FusedEngine::StreamGradient(const Block& block) const {
@@ -486,6 +503,10 @@ void FusedEngine::Step() {
     fused::RunLamb(step, Stream());
   } else {
     fused::RunAdamW(step, Stream());
+  }
+  if (fp8_ != nullptr) {
+    UpdateFp8Scales();
+    RoundWeightsToFp8(/*anew=*/false);
   }
 }
 

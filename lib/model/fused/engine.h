@@ -27,8 +27,9 @@
 
 namespace feedrate {
 
-// Empty when the engine can train this model, else why it cannot.
-std::string FusedEngineRefusal(const ModelSpec& spec);
+// Empty when the engine can train this model, else why it cannot. `fp8`: with
+// products in FP8.
+std::string FusedEngineRefusal(const ModelSpec& spec, bool fp8 = false);
 
 class FusedEngine : public StepEngine, public Optimizer {
  public:
@@ -37,10 +38,11 @@ class FusedEngine : public StepEngine, public Optimizer {
   // finds the fastest algorithm of each product on this device. REQUIRES:
   // FusedEngineRefusal(spec) is empty; parameters are fp32 on the current GPU.
   // `checkpointing`: keeps only the stream before each block, and computes the
-  // rest again in the backward pass.
+  // rest again in the backward pass. `fp8`: products of blocks with all tokens
+  // in FP8 where that pays (engine_fp8.cc).
   FusedEngine(const ModelSpec& spec, const std::vector<Parameter>& parameters,
               const OptimizerOptions& optimizer, int64_t batch,
-              bool checkpointing);
+              bool checkpointing, bool fp8 = false);
   ~FusedEngine() override;
 
   void Forward(const at::Tensor& input) override;
@@ -50,6 +52,7 @@ class FusedEngine : public StepEngine, public Optimizer {
   void ParametersChanged() override;
   void SendGradients(int64_t bytes,
                      std::function<void(const at::Tensor&)> send) override;
+  int64_t TakeClippedValues() override;
 
   // AdamW or LAMB over all parameters in one launch. Clips by the norm of the
   // last call of GradientNorm.
@@ -77,6 +80,7 @@ class FusedEngine : public StepEngine, public Optimizer {
   };
   struct Block;
   struct BlockLayers;
+  struct Fp8;
   struct Layer;
 
   // The products of the model by name.
@@ -105,6 +109,22 @@ class FusedEngine : public StepEngine, public Optimizer {
   void EmbedPatches(const at::Tensor& images);
   void BackwardPatches(bool accumulate);
   void BackwardBytes(bool accumulate);
+
+  // Parts in FP8; in engine_fp8.cc.
+  bool IsFp8(const Block& block) const;
+  void MakeFp8();
+  void TuneFp8(fused::KnownAlgorithms* known);
+  // Rounds the weights; `anew` by scales of their own.
+  void RoundWeightsToFp8(bool anew);
+  void UpdateFp8Scales();
+  // Calls `launch`, which writes a tensor by its scale. In the first step, for
+  // which no scale is known, calls it before to find that.
+  void RunFp8(int scale, const std::function<void()>& launch);
+  void ForwardQkvFp8(const fused::AddNorm& norm, int64_t index);
+  void ForwardMlpFp8(const fused::AddNorm& norm, int64_t index);
+  void BackwardMlpFp8(int64_t index, bool accumulate);
+  // The gradient of the branch that ended block `index` is in FP8.
+  void BackwardNormFp8(const fused::NormBackward& norm, int64_t index);
 
   const ModelSpec spec_;
   const OptimizerOptions optimizer_;
@@ -139,6 +159,8 @@ class FusedEngine : public StepEngine, public Optimizer {
   // By the number of rows.
   std::map<int64_t, BlockLayers> block_layers_;
   std::unique_ptr<Layer> qkv_, patch_, head_;
+  // Null in bf16.
+  std::unique_ptr<Fp8> fp8_;
 };
 
 }  // namespace feedrate

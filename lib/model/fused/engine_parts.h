@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "lib/model/fused/engine.h"
+#include "lib/model/fused/fp8.h"
 
 namespace feedrate {
 
@@ -24,18 +25,34 @@ inline float* Floats(const at::Tensor& t) {
   return static_cast<float*>(t.data_ptr());
 }
 
+// Which products of a layer cuBLASLt computes in FP8.
+struct Fp8Products {
+  bool forward = false;
+  bool input_gradient = false;
+  bool weight_gradient = false;
+};
+
 // The three products of one matrix of weights.
 struct FusedEngine::Layer {
   Layer(cublasLtHandle_t handle, const at::Tensor& workspace, Product forward,
         Product backward, int64_t rows, int64_t inputs, int64_t outputs,
-        bool float_out = false)
-      : forward(handle, {forward, rows, inputs, outputs, float_out},
+        bool float_out = false, Fp8Products fp8 = {})
+      : fp8(fp8),
+        forward(handle,
+                {forward, rows, inputs, outputs, float_out, fp8.forward},
                 workspace.data_ptr(), kWorkspaceBytes),
-        input_gradient(handle, {backward, rows, inputs, outputs, false},
-                       workspace.data_ptr(), kWorkspaceBytes),
-        weight_gradient(handle,
-                        {Product::kWeightGradient, rows, inputs, outputs, true},
-                        workspace.data_ptr(), kWorkspaceBytes) {}
+        input_gradient(
+            handle,
+            {backward, rows, inputs, outputs, false, fp8.input_gradient},
+            workspace.data_ptr(), kWorkspaceBytes),
+        weight_gradient(
+            handle,
+            {Product::kWeightGradient,
+             fp8.weight_gradient ? fused::Fp8PaddedRows(rows) : rows, inputs,
+             outputs, true, fp8.weight_gradient},
+            workspace.data_ptr(), kWorkspaceBytes) {}
+
+  const Fp8Products fp8;
 
   fused::TunedProduct forward, input_gradient, weight_gradient;
   // A kernel of ours computes these instead.
@@ -71,6 +88,57 @@ struct FusedEngine::Block {
   at::Tensor attention_out, hidden, activated, mlp_out;
   Weight attention_norm, qkv_w, q_norm, k_norm, projection, attention_scale;
   Weight mlp_norm, up, up_bias, down, down_bias, mlp_scale;
+};
+
+// What training in FP8 keeps besides.
+struct FusedEngine::Fp8 {
+  // The scales of a block, and, of the last block, those it uses: of QKV.
+  enum Scale {
+    kNormed,
+    kQkvWeight,
+    kMiddleNormed,
+    kActivated,
+    kUpWeight,
+    kDownWeight,
+    kBranchGradient,
+    kWideGradient,
+    kScales
+  };
+  // As Fp8Out: `columns` is transposed.
+  struct Tensor {
+    at::Tensor rows, columns;
+  };
+  struct Block {
+    Tensor normed, middle_normed, activated;
+    Tensor qkv, up, down;
+  };
+
+  fused::Fp8Scale* ScaleAt(int64_t index) const {
+    return reinterpret_cast<fused::Fp8Scale*>(scales.data_ptr()) + index;
+  }
+  fused::Fp8Out Out(const Tensor& tensor, int64_t scale) const {
+    return {Bytes(tensor.rows), Bytes(tensor.columns), ScaleAt(scale)};
+  }
+  static uint8_t* Bytes(const at::Tensor& t) {
+    return t.defined() ? static_cast<uint8_t*>(t.data_ptr()) : nullptr;
+  }
+
+  // The number of a scale of a block.
+  static int Number(int64_t block, Scale scale) {
+    return static_cast<int>(block) * kScales + scale;
+  }
+
+  // Whether the first step is over, and scales of activations are known.
+  bool calibrated = false;
+  // Fp8Scale, kFp8History floats of each, and the number of updates.
+  at::Tensor scales, history, step;
+  std::vector<Block> blocks;
+  // Of all blocks: what one layer's backward pass leaves for the next.
+  Tensor branch_gradient, wide_gradient;
+  // Fp8Weight of each matrix, on the device.
+  at::Tensor weights;
+  int64_t weight_count = 0;
+  int64_t weight_tiles = 0;
 };
 
 }  // namespace feedrate

@@ -14,7 +14,11 @@
 
 namespace feedrate {
 
-std::string FusedEngineRefusal(const ModelSpec& spec) {
+std::string FusedEngineRefusal(const ModelSpec& spec, bool fp8) {
+  if (fp8 && (spec.kind != ModelKind::kVit ||
+              !fused::HasFp8(spec.width, spec.mlp_width()))) {
+    return "FP8 needs a Hopper and a model of images that is 384 or 768 wide";
+  }
   if (spec.head_width() != kHeadWidth) return "its heads are not 64 wide";
   if (spec.kind == ModelKind::kVit && spec.tokens() > fused::kShortTokens) {
     return "it has more than " + std::to_string(fused::kShortTokens) +
@@ -29,7 +33,7 @@ std::string FusedEngineRefusal(const ModelSpec& spec) {
 FusedEngine::FusedEngine(const ModelSpec& spec,
                          const std::vector<Parameter>& parameters,
                          const OptimizerOptions& optimizer, int64_t batch,
-                         bool checkpointing)
+                         bool checkpointing, bool fp8)
     : spec_(spec),
       optimizer_(optimizer),
       batch_(batch),
@@ -40,8 +44,9 @@ FusedEngine::FusedEngine(const ModelSpec& spec,
       // The backward pass of text needs GELU's output again.
       gelu_inside_(!is_text_ &&
                    fused::HasHopperProducts(spec.width, spec.mlp_width())),
-      hopper_attention_(!is_text_ && fused::HasHopperAttention()) {
-  const std::string refusal = FusedEngineRefusal(spec);
+      hopper_attention_(!is_text_ && fused::HasHopperAttention()),
+      fp8_(fp8 ? std::make_unique<Fp8>() : nullptr) {
+  const std::string refusal = FusedEngineRefusal(spec, fp8);
   if (!refusal.empty()) {
     throw std::runtime_error("the fused engine cannot train " + spec.name +
                              ": " + refusal);
@@ -55,6 +60,7 @@ FusedEngine::FusedEngine(const ModelSpec& spec,
   }
   LayOutParameters(parameters);
   AllocateActivations();
+  if (fp8_ != nullptr) MakeFp8();
   MakeProducts();
   Tune();
 }
@@ -122,6 +128,9 @@ void FusedEngine::LayOutParameters(const std::vector<Parameter>& parameters) {
 void FusedEngine::ParametersChanged() {
   fused::RoundToBf16(Floats(values_), Half(rounded_), values_.numel(),
                      Stream());
+  if (fp8_ != nullptr && fp8_->weight_count > 0) {
+    RoundWeightsToFp8(/*anew=*/true);
+  }
 }
 
 const FusedEngine::Weight& FusedEngine::Find(const std::string& name) const {
@@ -152,6 +161,7 @@ void FusedEngine::AllocateActivations() {
     if (checkpointing_ && i > 0) block = blocks_[0];
     block.queries = !is_text_ && i + 1 == spec_.layers ? 1 : tokens;
     block.rows = batch_ * block.queries;
+    const bool in_fp8 = fp8_ != nullptr && block.rows == rows_;
     block.x = FloatBuffer({rows_, width});
     block.rstd = FloatBuffer({rows_});
     if (!block.normed.defined()) {
@@ -167,15 +177,18 @@ void FusedEngine::AllocateActivations() {
     }
     if (!block.middle.defined() || block.middle.size(0) != block.rows) {
       block.middle = FloatBuffer({block.rows, width});
-      block.middle_normed = Bf16Buffer({block.rows, width});
+      if (!in_fp8) block.middle_normed = Bf16Buffer({block.rows, width});
       block.middle_rstd = FloatBuffer({block.rows});
       if (!is_text_) block.mixed = Bf16Buffer({block.rows, width});
       block.attention_out = Bf16Buffer({block.rows, width});
       block.hidden = Bf16Buffer({block.rows, hidden});
       // Text needs more memory than images: the backward pass computes this
       // again.
-      block.activated = is_text_ && i > 0 ? blocks_[0].activated
-                                          : Bf16Buffer({block.rows, hidden});
+      if (is_text_ && i > 0) {
+        block.activated = blocks_[0].activated;
+      } else if (!in_fp8) {
+        block.activated = Bf16Buffer({block.rows, hidden});
+      }
       block.mlp_out = Bf16Buffer({block.rows, width});
     }
     block.attention_norm = Find(prefix + "attention_norm");
@@ -197,7 +210,9 @@ void FusedEngine::AllocateActivations() {
   class_stream_gradient_ = FloatBuffer({head_rows_, width});
   branch_gradient_ = Bf16Buffer({rows_, width});
   normed_gradient_ = Bf16Buffer({rows_, width});
-  wide_gradient_ = Bf16Buffer({rows_, hidden});
+  // In FP8, only the last block has it in bf16.
+  wide_gradient_ =
+      Bf16Buffer({fp8_ != nullptr ? blocks_.back().rows : rows_, hidden});
   qkv_gradient_ = Bf16Buffer({rows_, 3 * width});
   attention_gradient_ = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
   class_x_ = FloatBuffer({head_rows_, width});
@@ -217,23 +232,28 @@ void FusedEngine::AllocateActivations() {
 void FusedEngine::MakeProducts() {
   const int64_t width = spec_.width, hidden = spec_.mlp_width();
   const auto make = [&](Product forward, Product backward, int64_t rows,
-                        int64_t inputs, int64_t outputs, bool float_out) {
+                        int64_t inputs, int64_t outputs, bool float_out,
+                        Fp8Products fp8 = {}) {
     return std::make_unique<Layer>(handle_, workspace_, forward, backward, rows,
-                                   inputs, outputs, float_out);
+                                   inputs, outputs, float_out, fp8);
   };
   const Product plain = Product::kForward, back = Product::kInputGradient;
-  qkv_ = make(plain, back, rows_, width, 3 * width, false);
+  const bool fp8 = fp8_ != nullptr;
+  qkv_ = make(plain, back, rows_, width, 3 * width, false,
+              {fp8, /*input_gradient=*/false, /*weight_gradient=*/false});
   for (Block& block : blocks_) {
     const auto count = block.rows;
     BlockLayers& layers = block_layers_[count];
     if (layers.up == nullptr) {
       layers.projection = make(plain, back, count, width, width, false);
-      layers.up =
-          make(Product::kForwardGelu, back, count, width, hidden, false);
-      layers.down =
-          make(Product::kForwardBias, back, count, hidden, width, false);
-      layers.up->own_forward = gelu_inside_;
-      layers.down->own_input_gradient = gelu_inside_;
+      // FP8 has kernels of ours for the others.
+      const bool in_fp8 = fp8 && count == rows_;
+      layers.up = make(Product::kForwardGelu, back, count, width, hidden, false,
+                       {/*forward=*/false, in_fp8, in_fp8});
+      layers.down = make(Product::kForwardBias, back, count, hidden, width,
+                         false, {in_fp8, /*input_gradient=*/false, in_fp8});
+      layers.up->own_forward = gelu_inside_ || in_fp8;
+      layers.down->own_input_gradient = gelu_inside_ || in_fp8;
     }
     block.layers = &layers;
   }
@@ -269,24 +289,32 @@ void FusedEngine::Tune() {
     p.bias = bias;
     p.before = wide_gradient_.data_ptr();
     p.out = out.data_ptr();
-    if (!layer->own_forward) layer->forward.Tune(p, s, &known);
+    if (!layer->own_forward && !layer->fp8.forward) {
+      layer->forward.Tune(p, s, &known);
+    }
     p = {};
     p.a = dy.data_ptr();
     p.b = x.data_ptr();
     p.out = weight.gradient;
-    layer->weight_gradient.Tune(p, s, &known);
-    if (!dx.defined() || layer->own_input_gradient) return;
+    if (!layer->fp8.weight_gradient) layer->weight_gradient.Tune(p, s, &known);
+    if (!dx.defined() || layer->own_input_gradient ||
+        layer->fp8.input_gradient) {
+      return;
+    }
     p.b = weight.rounded;
     p.out = dx.data_ptr();
     layer->input_gradient.Tune(p, s, &known);
   };
+  if (fp8_ != nullptr) TuneFp8(&known);
   tune(qkv_.get(), block.normed, block.qkv_w, nullptr, block.qkv, qkv_gradient_,
        normed_gradient_);
   for (const Block* b : {&blocks_.front(), &blocks_.back()}) {
     BlockLayers& layers = *b->layers;
-    if (layers.up->weight_gradient.seconds() > 0) continue;
+    if (layers.projection->weight_gradient.seconds() > 0) continue;
     tune(layers.projection.get(), block.normed, b->projection, nullptr,
          b->attention_out, branch_gradient_, attention_gradient_);
+    // With all of it in FP8, there is nothing else to tune.
+    if (layers.up->fp8.weight_gradient) continue;
     tune(layers.up.get(), b->middle_normed, b->up, b->up_bias.rounded,
          b->hidden, wide_gradient_, normed_gradient_);
     tune(layers.down.get(), b->activated, b->down, b->down_bias.rounded,
@@ -368,15 +396,19 @@ std::string FusedEngine::DescribeProducts() const {
 }
 
 std::string FusedEngine::Method() const {
-  std::string text = std::string("attention by ") +
-                     (hopper_attention_ ? "kernels of feedrate with wgmma"
-                      : !is_text_       ? "kernels of feedrate"
-                      : at::globalContext().deterministicAlgorithms()
-                          ? "torch's flash attention"
-                          : "cuDNN") +
-                     (gelu_inside_ ? "; GELU in products of feedrate" : "") +
-                     "; " + optimizer_.name + " in one launch; cuBLASLt " +
-                     std::to_string(cublasLtGetVersion()) + ", algorithms";
+  std::string text =
+      std::string("attention by ") +
+      (hopper_attention_ ? "kernels of feedrate with wgmma"
+       : !is_text_       ? "kernels of feedrate"
+       : at::globalContext().deterministicAlgorithms()
+           ? "torch's flash attention"
+           : "cuDNN") +
+      (gelu_inside_ ? "; GELU in products of feedrate" : "") +
+      (fp8_ != nullptr ? "; in FP8 (E4M3, gradients E5M2) QKV forward, and "
+                         "all products of MLPs but the last block's"
+                       : "") +
+      "; " + optimizer_.name + " in one launch; cuBLASLt " +
+      std::to_string(cublasLtGetVersion()) + ", algorithms";
   const char* separator = " ";
   for (const auto& named : Products()) {
     text += separator + named.first + " " + named.second->AlgorithmName();

@@ -188,6 +188,35 @@ __device__ __forceinline__ void Multiply64x128(float (&c)[64], uint64_t a,
         "n"(static_cast<int>(kTransposed)));
 }
 
+// c (+)= a b, 64 x 128 x 32 in FP8: a in E4M3, or, if it is a gradient, in
+// E5M2, b in E4M3, stored by rows of its 128 columns.
+template <bool kGradient>
+__device__ __forceinline__ void MultiplyFp8(float (&c)[64], uint64_t a,
+                                            uint64_t b, bool add) {
+#define HOPPER_MULTIPLY_FP8(types)                                         \
+  asm volatile(                                                            \
+      "{\n"                                                                \
+      ".reg .pred p;\n"                                                    \
+      "setp.ne.b32 p, %66, 0;\n"                                           \
+      "wgmma.mma_async.sync.aligned.m64n128k32.f32." types                 \
+      " "                                                                  \
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, " \
+      "%15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "  \
+      "%28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, "  \
+      "%41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, "  \
+      "%54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "                \
+      "%64, %65, p, 1, 1;\n"                                               \
+      "}\n"                                                                \
+      : HOPPER_SUMS_32(c, 0), HOPPER_SUMS_32(c, 32)                        \
+      : "l"(a), "l"(b), "r"(static_cast<int>(add)))
+  if (kGradient) {
+    HOPPER_MULTIPLY_FP8("e5m2.e4m3");
+  } else {
+    HOPPER_MULTIPLY_FP8("e4m3.e4m3");
+  }
+#undef HOPPER_MULTIPLY_FP8
+}
+
 // 64 x 104 x 16; b is stored by rows of its 104 columns.
 __device__ __forceinline__ void Multiply64x104(float (&c)[52], uint64_t a,
                                                uint64_t b, bool add) {
@@ -288,10 +317,11 @@ inline int Processors() {
   return count;
 }
 
-// A map of values of 16 bits for the copy engine, in tiles of this size. Sizes
-// begin with the columns, which lie next to each other; nothing has gaps.
+// A map of values of two bytes, or one, for the copy engine, in tiles of this
+// size. Sizes begin with the columns, which lie next to each other; nothing has
+// gaps.
 inline CUtensorMap MapOf(const void* matrix, const std::vector<int64_t>& sizes,
-                         const std::vector<int>& tile) {
+                         const std::vector<int>& tile, int value_bytes = 2) {
   static const auto encode = [] {
     void* function = nullptr;
     cudaDriverEntryPointQueryResult found;
@@ -306,7 +336,7 @@ inline CUtensorMap MapOf(const void* matrix, const std::vector<int64_t>& sizes,
   cuuint64_t dimensions[3], pitch[3];
   cuuint32_t box[3];
   const cuuint32_t step[] = {1, 1, 1};
-  int64_t bytes = sizeof(__nv_bfloat16);
+  int64_t bytes = value_bytes;
   for (size_t i = 0; i < sizes.size(); ++i) {
     dimensions[i] = sizes[i];
     pitch[i] = bytes *= sizes[i];
@@ -314,12 +344,13 @@ inline CUtensorMap MapOf(const void* matrix, const std::vector<int64_t>& sizes,
   }
   CUtensorMap map;
   const CUresult result = encode(
-      &map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, sizes.size(),
-      const_cast<void*>(matrix), dimensions, pitch, box, step,
+      &map,
+      value_bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                       : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+      sizes.size(), const_cast<void*>(matrix), dimensions, pitch, box, step,
       CU_TENSOR_MAP_INTERLEAVE_NONE,
-      tile[0] * sizeof(__nv_bfloat16) == kTileRowBytes
-          ? CU_TENSOR_MAP_SWIZZLE_128B
-          : CU_TENSOR_MAP_SWIZZLE_64B,
+      tile[0] * value_bytes == kTileRowBytes ? CU_TENSOR_MAP_SWIZZLE_128B
+                                             : CU_TENSOR_MAP_SWIZZLE_64B,
       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     throw std::runtime_error("a matrix that the copy engine cannot read");

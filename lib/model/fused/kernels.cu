@@ -1,6 +1,7 @@
 #include <type_traits>
 
 #include "lib/model/fused/kernels.h"
+#include "lib/model/fused/norms.cuh"
 #include "lib/model/fused/vectors.cuh"
 
 namespace feedrate {
@@ -9,12 +10,6 @@ namespace {
 
 // Blocks of kernels with partial sums. 132 processors with four blocks each.
 constexpr int kBlocks = 528;
-
-// Column c of lane `lane` in vector v: consecutive lanes read consecutive
-// 16 bytes.
-__device__ __forceinline__ int Column(int v, int lane) {
-  return (v * kWarp + lane) * 4;
-}
 
 __global__ void PatchifyKernel(const float* __restrict__ images,
                                Bf16* __restrict__ patches, int64_t fours,
@@ -78,25 +73,6 @@ __global__ void OneHotKernel(const int64_t* __restrict__ bytes,
   const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
   if (i >= count) return;
   out[i] = __float2bfloat16(bytes[i / kinds] == i % kinds ? 1.f : 0.f);
-}
-
-// Adds the column sums that each warp of a block holds and writes the block's.
-template <int V>
-__device__ void WriteBlockSums(float4 (&sums)[V], float* shared, float* out) {
-  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  constexpr int kWidth = V * kWarp * 4;
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    Store(shared + warp * kWidth + Column(v, lane), sums[v]);
-  }
-  __syncthreads();
-  for (int c = threadIdx.x; c < kWidth; c += kThreads) {
-    float sum = 0;
-#pragma unroll
-    for (int w = 0; w < kWarps; ++w) sum += shared[w * kWidth + c];
-    out[c] = sum;
-  }
-  __syncthreads();
 }
 
 template <int V>
@@ -193,32 +169,9 @@ __global__ void __launch_bounds__(kThreads) AddNormKernel(AddNorm a) {
   const int lane = threadIdx.x % kWarp;
   const int64_t row = blockIdx.x * kWarps + threadIdx.x / kWarp;
   if (row >= a.rows) return;
-  const int64_t from = row * a.stride * kWidth;
-  float4 x[V];
-#pragma unroll
-  for (int v = 0; v < V; ++v) x[v] = Load(a.x + from + Column(v, lane));
-  if (kAdd) {
-    float4 y[V];
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      y[v] = Load(a.y + row * kWidth + Column(v, lane));
-    }
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      x[v] = x[v] + Load(a.scale + Column(v, lane)) * y[v];
-      Store(a.x_out + row * kWidth + Column(v, lane), x[v]);
-    }
-  }
-  float squares = 0;
-#pragma unroll
-  for (int v = 0; v < V; ++v) squares += Sum(x[v] * x[v]);
-  const float rstd = rsqrtf(WarpSum(squares) / kWidth + kEpsilon);
-  if (lane == 0) a.rstd[row] = rstd;
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    Store(a.normed + row * kWidth + Column(v, lane),
-          x[v] * rstd * Load(a.weight + Column(v, lane)));
-  }
+  AddNormRow<V, kAdd>(a, row, [&](int v, float4 normed) {
+    Store(a.normed + row * kWidth + Column(v, lane), normed);
+  });
 }
 
 template <int V, bool kBranch>
@@ -226,64 +179,14 @@ __global__ void __launch_bounds__(kThreads) NormBackwardKernel(NormBackward a) {
   extern __shared__ float shared[];
   constexpr int kWidth = V * kWarp * 4;
   const int lane = threadIdx.x % kWarp;
-  float4 dweight[V] = {}, dscale[V] = {}, dbias[V] = {};
-  float4 weight[V], scale[V];
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    weight[v] = Load(a.weight + Column(v, lane));
-    if (kBranch) scale[v] = Load(a.scale + Column(v, lane));
-  }
+  NormBackwardRows<V, kBranch> rows(a);
   for (int64_t row = blockIdx.x * kWarps + threadIdx.x / kWarp; row < a.rows;
        row += gridDim.x * kWarps) {
-    const int64_t in = row * kWidth;
-    // Where the gradient that passes by comes from.
-    bool passes = a.dresidual != nullptr;
-    int64_t by = in;
-    if (a.stride > 1) {
-      const int row32 = row, stride32 = a.stride;
-      passes = passes && row32 % stride32 == 0;
-      by = static_cast<int64_t>(row32 / stride32) * kWidth;
-    }
-    const float rstd = a.rstd[row];
-    float4 dn[V], xhat[V], dx[V], y[V];
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      dn[v] = Load(a.dnormed + in + Column(v, lane));
-      xhat[v] = Load(a.x + in + Column(v, lane));
-      if (passes) {
-        dx[v] = Load(a.dresidual + by + Column(v, lane));
-      } else {
-        dx[v] = make_float4(0, 0, 0, 0);
-      }
-      if (kBranch) y[v] = Load(a.y + in + Column(v, lane));
-    }
-    float dot = 0;
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      xhat[v] = xhat[v] * rstd;
-      dweight[v] = dweight[v] + dn[v] * xhat[v];
-      dn[v] = dn[v] * weight[v];
-      dot += Sum(dn[v] * xhat[v]);
-    }
-    dot = WarpSum(dot) / kWidth;
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      dx[v] = dx[v] + (dn[v] - xhat[v] * dot) * rstd;
-      Store(a.dx + in + Column(v, lane), dx[v]);
-      if (kBranch) {
-        const float4 dy = dx[v] * scale[v];
-        Store(a.dy + in + Column(v, lane), dy);
-        dscale[v] = dscale[v] + dx[v] * y[v];
-        dbias[v] = dbias[v] + dy;
-      }
-    }
+    rows.Row(a, row, [&](int v, float4 dy) {
+      Store(a.dy + row * kWidth + Column(v, lane), dy);
+    });
   }
-  float* const out = a.partial + static_cast<int64_t>(blockIdx.x) * 3 * kWidth;
-  WriteBlockSums<V>(dweight, shared, out);
-  if (kBranch) {
-    WriteBlockSums<V>(dscale, shared, out + kWidth);
-    WriteBlockSums<V>(dbias, shared, out + 2 * kWidth);
-  }
+  rows.WriteSums(a, shared);
 }
 
 // Calls f with V = width / 128 as a constant.
@@ -554,6 +457,10 @@ void RunNormBackward(const NormBackward& a, cudaStream_t s) {
     }
   });
   Check("norm backward");
+  ReduceNormSums(a, blocks, s);
+}
+
+void ReduceNormSums(const NormBackward& a, int blocks, cudaStream_t s) {
   Outputs outputs = {{a.dweight, a.y != nullptr ? a.dscale : nullptr,
                       a.y != nullptr ? a.dbias : nullptr}};
   ReduceThreeKernel<<<dim3(a.width / kWarp, 3), kThreads, 0, s>>>(

@@ -95,6 +95,8 @@ struct NormBackward {
   bool accumulate = false;
 };
 void RunNormBackward(const NormBackward& a, cudaStream_t s);
+// Its last part: adds what `blocks` blocks left in a.partial.
+void ReduceNormSums(const NormBackward& a, int blocks, cudaStream_t s);
 
 struct QkNormRope {
   // rows x 3 x heads x 64.

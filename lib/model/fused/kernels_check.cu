@@ -3,6 +3,7 @@
 // memory. Needs a GPU; `gpu_train.sh kernels` of dev/gpu_bundle.sh runs it.
 //
 //   kernels_check [BATCH [HEADS [TOKENS]]]   sizes that are timed: 256 6 201
+//   kernels_check fp8 [check]                those in FP8 only; check: untimed
 #include "lib/model/fused/check_support.cuh"
 
 namespace feedrate {
@@ -347,6 +348,12 @@ int main(int argc, char** argv) {
   const auto argument = [&](int i, int64_t otherwise) {
     return argc > i ? std::atoll(argv[i]) : otherwise;
   };
+  feedrate::fused::CheckFp8();
+  if (argc > 1 && argv[1] == std::string("fp8")) {
+    if (argc == 2) feedrate::fused::TimeFp8(256 * 201, 384, 1536);
+    std::printf("%d wrong\n", feedrate::fused::failures);
+    return feedrate::fused::failures > 0 ? 1 : 0;
+  }
   for (const AttentionSizes& z :
        {AttentionSizes{2, 3, 201, 201}, AttentionSizes{2, 2, 208, 208},
         AttentionSizes{1, 2, 77, 77}, AttentionSizes{3, 1, 16, 16},
@@ -378,6 +385,8 @@ int main(int argc, char** argv) {
       {argument(1, 256), argument(2, 6), tokens, tokens});
   feedrate::fused::TimeHopperProducts(
       argument(1, 256) * tokens, argument(2, 6) * 64, argument(2, 6) * 256);
+  feedrate::fused::TimeFp8(argument(1, 256) * tokens, argument(2, 6) * 64,
+                           argument(2, 6) * 256);
   std::printf("%d wrong\n", feedrate::fused::failures);
   return feedrate::fused::failures > 0 ? 1 : 0;
 }

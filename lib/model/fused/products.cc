@@ -128,31 +128,44 @@ TunedProduct::TunedProduct(cublasLtHandle_t handle, const ProductShape& shape,
     Check(cublasLtMatrixLayoutCreate(to, type, rows_, columns, rows_),
           "layout");
   };
-  switch (shape.kind) {
-    case Product::kForward:
-    case Product::kForwardBias:
-    case Product::kForwardGelu:
-      first = CUBLAS_OP_T;
-      layout(&a_, CUDA_R_16BF, in, out);
-      layout(&b_, CUDA_R_16BF, in, rows);
-      m = out, n = rows;
-      if (shape.kind == Product::kForwardBias) {
-        epilogue = CUBLASLT_EPILOGUE_BIAS;
-      } else if (shape.kind == Product::kForwardGelu) {
-        epilogue = CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
-      }
-      break;
-    case Product::kInputGradient:
-      layout(&a_, CUDA_R_16BF, in, out);
-      layout(&b_, CUDA_R_16BF, out, rows);
-      m = in, n = rows;
-      break;
-    case Product::kWeightGradient:
-      second = CUBLAS_OP_T;
-      layout(&a_, CUDA_R_16BF, in, rows);
-      layout(&b_, CUDA_R_16BF, out, rows);
-      m = in, n = out;
-      break;
+  const bool forward = shape.kind != Product::kInputGradient &&
+                       shape.kind != Product::kWeightGradient;
+  if (shape.kind == Product::kForwardBias) {
+    epilogue = CUBLASLT_EPILOGUE_BIAS;
+  } else if (shape.kind == Product::kForwardGelu) {
+    epilogue = CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+  }
+  if (forward) {
+    m = out, n = rows;
+  } else if (shape.kind == Product::kInputGradient) {
+    m = in, n = rows;
+  } else {
+    m = in, n = out;
+  }
+  if (shape.fp8) {
+    first = CUBLAS_OP_T;
+    const int64_t inner = forward                                 ? in
+                          : shape.kind == Product::kInputGradient ? out
+                                                                  : rows;
+    layout(&a_, CUDA_R_8F_E4M3, inner, m);
+    layout(&b_, forward ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2, inner, n);
+    const void* const any = workspace_;
+    Set(operation_, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, any);
+    Set(operation_, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, any);
+    // Sums of gradients are kept in fp32; the tensor cores' own have 14 bits.
+    const int8_t fast = forward;
+    Set(operation_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
+  } else if (forward) {
+    first = CUBLAS_OP_T;
+    layout(&a_, CUDA_R_16BF, in, out);
+    layout(&b_, CUDA_R_16BF, in, rows);
+  } else if (shape.kind == Product::kInputGradient) {
+    layout(&a_, CUDA_R_16BF, in, out);
+    layout(&b_, CUDA_R_16BF, out, rows);
+  } else {
+    second = CUBLAS_OP_T;
+    layout(&a_, CUDA_R_16BF, in, rows);
+    layout(&b_, CUDA_R_16BF, out, rows);
   }
   const bool float_out =
       shape.float_out || shape.kind == Product::kWeightGradient;
@@ -182,7 +195,7 @@ TunedProduct::TunedProduct(cublasLtHandle_t handle, const ProductShape& shape,
     }
   }
   if (algorithms_.empty()) {
-    throw std::runtime_error("cuBLASLt has no algorithm for a product");
+    throw std::runtime_error("cuBLASLt has no algorithm for product " + Key());
   }
   best_ = algorithms_[0];
 }
@@ -203,18 +216,27 @@ cublasStatus_t TunedProduct::Call(const ProductBuffers& buffers,
   if (buffers.before != nullptr) {
     Set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers.before);
   }
+  if (shape_.fp8) {
+    // a_ is the second matrix: everything is computed transposed.
+    Set(operation_, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, buffers.b_scale);
+    Set(operation_, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, buffers.a_scale);
+  }
   const float one = 1, beta = buffers.accumulate ? 1 : 0;
   return cublasLtMatmul(handle_, operation_, &one, buffers.b, a_, buffers.a, b_,
                         &beta, buffers.out, out_, buffers.out, out_, &algorithm,
                         workspace_, workspace_bytes_, stream);
 }
 
+std::string TunedProduct::Key() const {
+  return std::to_string(static_cast<int>(shape_.kind)) + "_" +
+         std::to_string(shape_.rows) + "_" + std::to_string(shape_.inputs) +
+         "_" + std::to_string(shape_.outputs) +
+         (shape_.float_out ? "_f" : "_b") + (shape_.fp8 ? "_fp8" : "");
+}
+
 void TunedProduct::Tune(const ProductBuffers& buffers, cudaStream_t stream,
                         KnownAlgorithms* known) {
-  const std::string key =
-      std::to_string(static_cast<int>(shape_.kind)) + "_" +
-      std::to_string(shape_.rows) + "_" + std::to_string(shape_.inputs) + "_" +
-      std::to_string(shape_.outputs) + (shape_.float_out ? "_f" : "_b");
+  const std::string key = Key();
   if (const KnownAlgorithms::Found* found = known->Find(key)) {
     // One that does not run here any more is searched again.
     if (Call(buffers, found->algorithm, stream) == CUBLAS_STATUS_SUCCESS) {
@@ -246,6 +268,9 @@ void TunedProduct::Tune(const ProductBuffers& buffers, cudaStream_t stream,
   }
   cudaEventDestroy(start);
   cudaEventDestroy(end);
+  if (seconds_ == 0) {
+    throw std::runtime_error("cuBLASLt computes nothing for product " + key);
+  }
   known->Add(key, {best_, seconds_});
 }
 

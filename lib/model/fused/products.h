@@ -37,6 +37,10 @@ struct ProductShape {
   int64_t outputs = 0;
   // fp32 instead of bf16 out; always for weight gradients.
   bool float_out = false;
+  // Reads FP8: x and weights in E4M3, dy in E5M2. The tensor cores read bytes
+  // along rows only, so an input gradient takes the transposed weights, and a
+  // weight gradient the transposed dy and x.
+  bool fp8 = false;
 };
 
 struct ProductBuffers {
@@ -47,6 +51,9 @@ struct ProductBuffers {
   void* bias = nullptr;
   void* before = nullptr;
   bool accumulate = false;
+  // Of FP8: on the device, aligned to 16 bytes; what a and b are multiplied by.
+  const float* a_scale = nullptr;
+  const float* b_scale = nullptr;
 };
 
 // The algorithms that were fastest, by what they compute: a file in the user's
@@ -85,7 +92,7 @@ class TunedProduct {
 
   // Takes the algorithm that `known` has, else tries every one that cuBLASLt
   // proposes on these buffers, whose content it destroys, keeps the fastest and
-  // adds it to `known`.
+  // adds it to `known`. std::runtime_error if none runs.
   void Tune(const ProductBuffers& buffers, cudaStream_t stream,
             KnownAlgorithms* known);
   void Run(const ProductBuffers& buffers, cudaStream_t stream);
@@ -99,6 +106,8 @@ class TunedProduct {
   double seconds() const { return seconds_; }
 
  private:
+  // What `known` calls it.
+  std::string Key() const;
   cublasStatus_t Call(const ProductBuffers& buffers,
                       const cublasLtMatmulAlgo_t& algorithm,
                       cudaStream_t stream);

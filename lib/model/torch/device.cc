@@ -122,7 +122,9 @@ DeviceRates RatesOf(TrainDevice* device, at::ScalarType type) {
 }  // namespace
 
 DeviceRates MeasureRates(TrainDevice* device, const std::string& precision) {
-  const bool is_half = precision == "bf16" || precision == "fp16";
+  // FP8 is for some products only: bf16 is what all can have.
+  const bool is_half =
+      precision == "bf16" || precision == "fp16" || precision == "fp8";
   if (!is_half) return RatesOf(device, at::kFloat);
   DeviceRates rates =
       RatesOf(device, precision == "fp16" ? at::kHalf : at::kBFloat16);

@@ -23,15 +23,15 @@ namespace feedrate {
 namespace {
 
 // With bf16 and fp16, products run in that type during its lifetime, for which
-// casts of the weights are cached.
+// casts of the weights are cached. With fp8, in bf16.
 class Autocast {
  public:
   Autocast(at::DeviceType device, const std::string& precision)
-      : device_(device), enabled_(precision == "bf16" || precision == "fp16") {
+      : device_(device), enabled_(precision != "fp32" && precision != "tf32") {
     if (!enabled_) return;
     at::autocast::set_autocast_enabled(device_, true);
     at::autocast::set_autocast_dtype(
-        device_, precision == "bf16" ? at::kBFloat16 : at::kHalf);
+        device_, precision == "fp16" ? at::kHalf : at::kBFloat16);
     at::autocast::increment_nesting();
   }
   ~Autocast() {

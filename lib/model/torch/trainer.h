@@ -82,13 +82,16 @@ class StepEngine {
   // as it is final, in parts of at least `bytes`, the last one excepted.
   virtual void SendGradients(int64_t bytes,
                              std::function<void(const at::Tensor&)> send) = 0;
+  // How many values were larger than FP8 can tell since the last call. Waits
+  // for the device.
+  virtual int64_t TakeClippedValues() { return 0; }
 };
 
 struct TrainerOptions {
-  // `fp32`, `tf32`, `bf16` or `fp16`. With fp16, the loss is scaled: from
-  // `loss_scale`, twice as much after `growth_interval` steps without a
-  // gradient that is not finite, half as much after a step with one, which
-  // changes no parameter.
+  // `fp32`, `tf32`, `bf16`, `fp8` (of an engine) or `fp16`. With fp16, the loss
+  // is scaled: from `loss_scale`, twice as much after `growth_interval` steps
+  // without a gradient that is not finite, half as much after a step with one,
+  // which changes no parameter.
   std::string precision = "fp32";
   double loss_scale = 65536;
   int growth_interval = 2000;

@@ -80,6 +80,7 @@ class Training {
     losses_.clear();
     norms_.clear();
     if (IsScaled()) trainer_->TakeSkippedSteps();
+    if (step_engine_ != nullptr) step_engine_->TakeClippedValues();
     const GpuPlace gpu = device_->gpu();
     if (!gpu.name.empty()) use_ = std::make_unique<GpuUse>(gpu.pci_bus_id);
     paused_s_ = 0;
@@ -109,6 +110,10 @@ class Training {
     if (IsScaled()) {
       skipped_steps_ = trainer_->TakeSkippedSteps();
       loss_scale_ = trainer_->loss_scale();
+    }
+    if (spec_.precision == "fp8") {
+      method_ += "; " + std::to_string(step_engine_->TakeClippedValues()) +
+                 " values clipped in the measured steps";
     }
     NotePeaks();
     if (spec_.validate_every > 0) Validate();
@@ -167,6 +172,7 @@ class Training {
     optimizer_options.clip_norm = spec_.clip_norm;
     optimizer_options.weight_decay = spec_.weight_decay;
     StepEngine* const engine = MakeEngine(optimizer_options);
+    step_engine_ = engine;
     if (engine == nullptr) {
       optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
     }
@@ -211,12 +217,14 @@ class Training {
   std::string FusedRefusal() const {
 #if defined(FEEDRATE_CUDA)
     if (spec_.device != "cuda") return "it needs a GPU";
-    if (spec_.precision != "bf16") return "it computes in bf16 only";
+    if (spec_.precision != "bf16" && spec_.precision != "fp8") {
+      return "it computes in bf16 and fp8 only";
+    }
     if (spec_.stochastic_depth > 0) return "it has no stochastic depth";
     if (spec_.context > 0 && spec_.context < model_spec_.context) {
       return "it trains on whole contexts";
     }
-    return FusedEngineRefusal(model_spec_);
+    return FusedEngineRefusal(model_spec_, spec_.precision == "fp8");
 #else
     return "this program was built without CUDA";
 #endif
@@ -234,7 +242,9 @@ class Training {
                                "\" is unknown; use eager or fused");
     }
     const std::string refusal = FusedRefusal();
-    if (spec_.engine == "fused" && !refusal.empty()) {
+    // No other engine has FP8.
+    if ((spec_.engine == "fused" || spec_.precision == "fp8") &&
+        !refusal.empty()) {
       throw std::runtime_error("engine fused cannot train this: " + refusal);
     }
     engine_ = spec_.engine != "eager" && refusal.empty() ? "fused" : "eager";
@@ -242,7 +252,7 @@ class Training {
     if (engine_ == "fused") {
       auto engine = std::make_unique<FusedEngine>(
           model_spec_, model_->parameters(), options, spec_.batch_size,
-          spec_.activation_checkpointing);
+          spec_.activation_checkpointing, spec_.precision == "fp8");
       StepEngine* const step = engine.get();
       method_ = engine->Method();
       optimizer_ = std::move(engine);
@@ -542,6 +552,8 @@ class Training {
   std::unique_ptr<TrainDevice> device_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimizer> optimizer_;
+  // The optimizer, if that is an engine.
+  StepEngine* step_engine_ = nullptr;
   std::unique_ptr<TrainData> data_;
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Trainer> trainer_;

@@ -89,10 +89,11 @@ absl::Status CheckRecipe(const Job& job, const TrainSettings& s) {
         "--label_smoothing: only classes of images are smoothed; leave it out "
         "for text");
   }
-  if (has("stochastic_depth") && s.engine == "fused") {
+  if (has("stochastic_depth") &&
+      (s.engine == "fused" || s.precision == "fp8")) {
     return absl::InvalidArgumentError(
         "--stochastic_depth: engine fused does not have it; use "
-        "--engine=eager");
+        "--engine=eager and --precision=bf16");
   }
   if ((has("schedule") || has("learning_rate_warmup")) && s.graphs &&
       s.engine == "eager") {
@@ -139,9 +140,18 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
         "--model: a subject is its own model; leave it out");
   }
   if (s.engine == "fused" &&
-      (job.device() != "cuda" || s.precision != "bf16")) {
+      (job.device() != "cuda" ||
+       (s.precision != "bf16" && s.precision != "fp8"))) {
     return absl::InvalidArgumentError(
-        "--engine=fused needs --device=cuda and --precision=bf16");
+        "--engine=fused needs --device=cuda and --precision=bf16 or fp8");
+  }
+  if (s.precision == "fp8" &&
+      (job.device() != "cuda" || job.library() != kTrainLibrary ||
+       s.engine == "eager" || s.model.kind != ModelKind::kVit ||
+       s.model.width < 384)) {
+    return absl::InvalidArgumentError(
+        "--precision: fp8 needs --device=cuda, --libraries=feedrate with its "
+        "fused engine, and --model=vit5_small or vit5_base");
   }
   if (s.precision == "tf32" && job.device() != "cuda") {
     return absl::InvalidArgumentError(

@@ -158,8 +158,28 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   request.settings["model"] = "vit5_smal";
   EXPECT_THAT(Mistake(request), HasSubstr("did you mean \"vit5_small\"?"));
   request = Request();
+  request.settings["precision"] = "fp4";
+  EXPECT_THAT(Mistake(request), HasSubstr("--precision: \"fp4\""));
+  request = Request();
   request.settings["precision"] = "fp8";
-  EXPECT_THAT(Mistake(request), HasSubstr("--precision: \"fp8\""));
+  request.settings["model"] = "vit5_small";
+  EXPECT_THAT(Mistake(request), HasSubstr("fp8 needs --device=cuda"));
+  request.job.set_device("cuda");
+  EXPECT_EQ(Mistake(request), "");
+  request.settings["engine"] = "fused";
+  EXPECT_EQ(Mistake(request), "");
+  for (const auto& other : std::map<std::string, std::string>{
+           {"engine", "eager"}, {"model", "vit5_tiny"}}) {
+    Request wrong = request;
+    wrong.settings[other.first] = other.second;
+    EXPECT_THAT(Mistake(wrong), HasSubstr("vit5_small or vit5_base"));
+  }
+  request.settings.erase("engine");
+  request.settings["stochastic_depth"] = "0.1";
+  EXPECT_THAT(Mistake(request), HasSubstr("and --precision=bf16"));
+  request.settings.erase("stochastic_depth");
+  request.job.set_library("torch_eager");
+  EXPECT_THAT(Mistake(request), HasSubstr("--libraries=feedrate"));
   request = Request();
   request.settings["steps"] = "0";
   EXPECT_THAT(Mistake(request), HasSubstr("--measured_steps: \"0\""));

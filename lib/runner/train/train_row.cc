@@ -152,8 +152,10 @@ void SetUse(const Job& job, const TrainSettings& settings,
   RooflineInput input;
   input.samples = job.batch_size() * settings.accumulation;
   input.batches = settings.accumulation;
-  input.bytes_per_value =
-      settings.precision == "bf16" || settings.precision == "fp16" ? 2 : 4;
+  // FP8 is for products; what lies between them is bf16.
+  const bool wide =
+      settings.precision == "fp32" || settings.precision == "tf32";
+  input.bytes_per_value = wide ? 4 : 2;
   input.matmul_flops = device.matmul_flops;
   input.copy_bytes = device.copy_bytes;
   const Roofline roofline = RooflineOf(settings.model, input);
