@@ -348,6 +348,9 @@ class AvClipReader : public ClipReader {
   }
 
   const VideoInfo& info() const override { return walk_->info(); }
+  absl::StatusOr<std::vector<double>> Times() override {
+    return walk_->Times();
+  }
 
   absl::Status Read(const std::vector<int64_t>& frames, uint8_t* rgb) override {
     const int64_t bytes = FrameBytes();
@@ -362,10 +365,25 @@ class AvClipReader : public ClipReader {
     return walk_->Read(frames, put);
   }
 
+  absl::Status ReadEach(const std::vector<int64_t>& frames,
+                        const FrameWindow& window,
+                        const TakeFrame& take) override {
+    rgb_.resize(size_t{3} * window.height * window.width);
+    const auto put = [&](const DecodedFrame& frame, size_t first,
+                         size_t count) -> absl::Status {
+      RETURN_IF_ERROR(converter_.Convert(*frame.on_host, window, rgb_.data()));
+      take(static_cast<int64_t>(first), static_cast<int64_t>(count),
+           rgb_.data());
+      return absl::OkStatus();
+    };
+    return walk_->Read(frames, put);
+  }
+
  private:
   std::unique_ptr<AvDecoder> decoder_;
   std::unique_ptr<ClipWalk> walk_;
   FrameRgb converter_;
+  std::vector<uint8_t> rgb_;
 };
 
 }  // namespace

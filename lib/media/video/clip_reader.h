@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,14 @@ inline int64_t FrameBytesOf(const VideoInfo& info) {
   return int64_t{3} * info.height * info.width;
 }
 
+// Part of a frame. REQUIRES of those who get one: it lies in the frame.
+struct FrameWindow {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+};
+
 // One video. Not thread-safe; different readers may be used concurrently.
 //
 //   ASSIGN_OR_RETURN(auto clip, ClipReader::Open(path, /*threads=*/1));
@@ -45,6 +54,10 @@ class ClipReader {
   virtual const VideoInfo& info() const = 0;
   int64_t FrameBytes() const { return FrameBytesOf(info()); }
 
+  // When each frame is shown, in seconds after the first; AVI says it by its
+  // rate. InvalidArgument if the file does not say it.
+  virtual absl::StatusOr<std::vector<double>> Times() = 0;
+
   // Writes the frames with these numbers, in display order from 0, as RGB: one
   // after the other, height x width x 3 bytes each. Numbers ascend and may
   // repeat. InvalidArgument for a number that does not exist, and for a frame
@@ -53,6 +66,16 @@ class ClipReader {
   // pixels are as stored.
   virtual absl::Status Read(const std::vector<int64_t>& frames,
                             uint8_t* rgb) = 0;
+
+  // Gets the pixels of a window, without gaps, which are valid during the call.
+  // They belong to frames number first ... first+count-1 of those asked for.
+  using TakeFrame =
+      std::function<void(int64_t first, int64_t count, const uint8_t* rgb)>;
+  // The same, frame by frame, not in order, and only `window` of each: the rest
+  // is not converted.
+  virtual absl::Status ReadEach(const std::vector<int64_t>& frames,
+                                const FrameWindow& window,
+                                const TakeFrame& take) = 0;
 };
 
 // Version of the FFmpeg that decodes.

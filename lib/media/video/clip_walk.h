@@ -76,6 +76,9 @@ class ClipWalk : private FrameSink {
 
   const VideoInfo& info() const { return info_; }
   const AVCodecParameters& parameters() const { return packets_->parameters(); }
+  absl::StatusOr<std::vector<double>> Times() const {
+    return packets_->Times(info_.frames);
+  }
 
   // Switches to another fresh decoder.
   void UseDecoder(FrameDecoder* decoder) { decoder_ = decoder; }

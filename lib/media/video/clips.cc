@@ -17,6 +17,12 @@ int64_t DrawStart(int64_t choices, uint64_t seed, int64_t item) {
 
 }  // namespace
 
+const std::vector<std::string>& VideoEndings() {
+  static const auto* const endings =
+      new std::vector<std::string>{".mp4", ".avi", ".mov", ".mkv", ".webm"};
+  return *endings;
+}
+
 absl::StatusOr<ClipRule> ParseClipRule(absl::string_view text) {
   if (text == "uniform") return ClipRule::kUniform;
   if (text == "consecutive") return ClipRule::kConsecutive;

@@ -16,6 +16,9 @@
 
 namespace feedrate {
 
+// Endings of names of videos, in lower case, with the dot.
+const std::vector<std::string>& VideoEndings();
+
 // Which frames of a video make its clip. Every decoder gets the same request,
 // so that all of them do the same work.
 

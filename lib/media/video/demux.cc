@@ -341,6 +341,27 @@ std::optional<int64_t> PacketList::frames() const {
   return static_cast<int64_t>(by_time_.size());
 }
 
+absl::StatusOr<std::vector<double>> PacketList::Times(int64_t frames) const {
+  std::vector<double> times(frames);
+  if (has_times_ && ordered_ && frames == *this->frames()) {
+    for (int64_t i = 0; i < frames; ++i) {
+      times[i] = static_cast<double>(packets_[by_time_[i]].pts -
+                                     packets_[by_time_[0]].pts) *
+                 av_q2d(time_base());
+    }
+    return times;
+  }
+  AVStream* const stream = format_->streams[stream_];
+  const AVRational rate = av_guess_frame_rate(format_.get(), stream, nullptr);
+  if (rate.num <= 0 || rate.den <= 0) {
+    return absl::InvalidArgumentError("does not say when frames are shown");
+  }
+  for (int64_t i = 0; i < frames; ++i) {
+    times[i] = static_cast<double>(i) / av_q2d(rate);
+  }
+  return times;
+}
+
 void PacketList::NumberFrames() {
   if (ordered_) {
     for (size_t i = 0; i < by_time_.size(); ++i) {

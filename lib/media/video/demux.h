@@ -106,6 +106,10 @@ class PacketList {
   // Number of frames, or nothing when only the decoder can tell.
   std::optional<int64_t> frames() const;
 
+  // When each of `frames` frames is shown, in seconds after the first: by the
+  // file's rate where packets do not say it. InvalidArgument when it has none.
+  absl::StatusOr<std::vector<double>> Times(int64_t frames) const;
+
   // True when packets say when their frames are shown. Otherwise the order is
   // known only by decoding from the first packet and counting.
   bool ordered() const { return ordered_; }

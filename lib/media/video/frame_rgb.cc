@@ -1,9 +1,11 @@
 #include "lib/media/video/frame_rgb.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "lib/media/video/yuv_rgb.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -82,11 +84,12 @@ YuvWeights WeightsOf(const AVFrame& frame) {
 
 namespace {
 
-// Two neighbors share a chroma sample. Written so that compilers turn it into
-// vector code: no branches, one loop, chroma spread out beforehand. `Sum` holds
-// sums of luma and chroma, which have `kShift` more bits than for 8-bit
-// samples.
-template <int kShift, typename Sample, typename Sum>
+using Sample = uint16_t;
+using Sum = int32_t;
+
+// Two neighbors share a chroma sample. Samples of more than 8 bits, and sums of
+// luma and chroma with `kShift` more bits than those of 8; yuv_rgb.h has these.
+template <int kShift>
 void ConvertRow(const Sample* __restrict y, const Sum* __restrict red,
                 const Sum* __restrict green, const Sum* __restrict blue,
                 const YuvWeights& weights, int width, uint8_t* __restrict rgb) {
@@ -101,7 +104,7 @@ void ConvertRow(const Sample* __restrict y, const Sum* __restrict red,
 }
 
 // Chroma parts of one row, per pixel, including the rounding.
-template <int kShift, typename Sample, typename Sum>
+template <int kShift>
 void SpreadChroma(const Sample* __restrict u, const Sample* __restrict v,
                   const YuvWeights& weights, int pairs, Sum* __restrict red,
                   Sum* __restrict green, Sum* __restrict blue) {
@@ -115,10 +118,13 @@ void SpreadChroma(const Sample* __restrict u, const Sample* __restrict v,
   }
 }
 
-template <int kShift, typename Sample, typename Sum>
-void ConvertPlanes(const AVFrame& frame, uint8_t* rgb) {
+template <int kShift>
+void ConvertPlanes(const AVFrame& frame, const FrameWindow& window,
+                   uint8_t* rgb) {
   const YuvWeights weights = WeightsOf(frame);
-  const int pairs = (frame.width + 1) / 2;
+  // The window may begin with the second pixel of a pair.
+  const int odd = window.x % 2;
+  const int pairs = (odd + window.width + 1) / 2;
   // Kept between frames, to save allocations.
   thread_local std::vector<Sum> chroma;
   chroma.resize(static_cast<size_t>(pairs) * 6);
@@ -129,23 +135,39 @@ void ConvertPlanes(const AVFrame& frame, uint8_t* rgb) {
     return reinterpret_cast<const Sample*>(frame.data[plane] +
                                            row * frame.linesize[plane]);
   };
-  for (int row = 0; row < frame.height; ++row) {
-    if (row % 2 == 0) {
-      SpreadChroma<kShift>(line(1, row / 2), line(2, row / 2), weights, pairs,
-                           red, green, blue);
+  for (int row = window.y; row < window.y + window.height; ++row) {
+    if (row % 2 == 0 || row == window.y) {
+      const int first = window.x / 2;
+      SpreadChroma<kShift>(line(1, row / 2) + first, line(2, row / 2) + first,
+                           weights, pairs, red, green, blue);
     }
-    ConvertRow<kShift>(line(0, row), red, green, blue, weights, frame.width,
-                       rgb + int64_t{3} * frame.width * row);
+    ConvertRow<kShift>(line(0, row) + window.x, red + odd, green + odd,
+                       blue + odd, weights, window.width, rgb);
+    rgb += int64_t{3} * window.width;
   }
 }
 
 }  // namespace
 
-void ConvertYuv420(const AVFrame& frame, uint8_t* rgb) {
-  ConvertPlanes<0, uint8_t, int16_t>(frame, rgb);
+void ConvertYuv420(const AVFrame& frame, const FrameWindow& window,
+                   uint8_t* rgb) {
+  Yuv420Part part;
+  part.y_stride = frame.linesize[0];
+  part.u_stride = frame.linesize[1];
+  part.v_stride = frame.linesize[2];
+  part.y = frame.data[0] + window.y * part.y_stride + window.x;
+  part.u = frame.data[1] + window.y / 2 * part.u_stride + window.x / 2;
+  part.v = frame.data[2] + window.y / 2 * part.v_stride + window.x / 2;
+  part.width = window.width;
+  part.height = window.height;
+  part.starts_odd = window.x % 2 != 0;
+  part.starts_on_odd_row = window.y % 2 != 0;
+  part.weights = WeightsOf(frame);
+  Yuv420ToRgb(part, rgb);
 }
 
-absl::Status FrameRgb::Scale(const AVFrame& frame, uint8_t* rgb) {
+absl::Status FrameRgb::Scale(const AVFrame& frame, const FrameWindow& window,
+                             uint8_t* rgb) {
   const auto format = static_cast<AVPixelFormat>(frame.format);
   scaler_.reset(
       sws_getCachedContext(scaler_.release(), frame.width, frame.height, format,
@@ -161,28 +183,40 @@ absl::Status FrameRgb::Scale(const AVFrame& frame, uint8_t* rgb) {
   const int* table = sws_getCoefficients(MatrixOf(frame.colorspace));
   sws_setColorspaceDetails(scaler_.get(), table, IsFullRange(frame), table,
                            /*dstRange=*/1, 0, 1 << 16, 1 << 16);
-  uint8_t* const planes[4] = {rgb, nullptr, nullptr, nullptr};
+  const bool is_whole =
+      window.width == frame.width && window.height == frame.height;
+  if (!is_whole) scaled_.resize(size_t{3} * frame.width * frame.height);
+  uint8_t* const scaled = is_whole ? rgb : scaled_.data();
+  uint8_t* const planes[4] = {scaled, nullptr, nullptr, nullptr};
   const int strides[4] = {3 * frame.width, 0, 0, 0};
   const int rows = sws_scale(scaler_.get(), frame.data, frame.linesize, 0,
                              frame.height, planes, strides);
-  if (rows == frame.height) return absl::OkStatus();
-  return absl::InvalidArgumentError("a frame could not be converted to RGB");
+  if (rows != frame.height) {
+    return absl::InvalidArgumentError("a frame could not be converted to RGB");
+  }
+  for (int row = 0; !is_whole && row < window.height; ++row) {
+    const int64_t first =
+        int64_t{window.y + row} * frame.width + int64_t{window.x};
+    rgb = std::copy_n(scaled + 3 * first, 3 * window.width, rgb);
+  }
+  return absl::OkStatus();
 }
 
-absl::Status FrameRgb::Convert(const AVFrame& frame, uint8_t* rgb) {
+absl::Status FrameRgb::Convert(const AVFrame& frame, const FrameWindow& window,
+                               uint8_t* rgb) {
   switch (frame.format) {
     case AV_PIX_FMT_YUV420P:
     case AV_PIX_FMT_YUVJ420P:
-      ConvertYuv420(frame, rgb);
+      ConvertYuv420(frame, window, rgb);
       return absl::OkStatus();
     case AV_PIX_FMT_YUV420P10:
-      ConvertPlanes<2, uint16_t, int32_t>(frame, rgb);
+      ConvertPlanes<2>(frame, window, rgb);
       return absl::OkStatus();
     case AV_PIX_FMT_YUV420P12:
-      ConvertPlanes<4, uint16_t, int32_t>(frame, rgb);
+      ConvertPlanes<4>(frame, window, rgb);
       return absl::OkStatus();
     default:
-      return Scale(frame, rgb);
+      return Scale(frame, window, rgb);
   }
 }
 

@@ -88,6 +88,38 @@ TEST(FrameRgbTest, HalfSizedChromaIsWithinTwoLevelsOfTheFormula) {
   ExpectNear(*frame, 0.2126, 0.0722, true);
 }
 
+TEST(FrameRgbTest, WindowsHaveThePixelsOfTheWholeFrame) {
+  for (const AVPixelFormat format :
+       {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV444P}) {
+    const AvPtr<AVFrame> frame = FrameOf(format, 37, 21);
+    for (int plane = 0; plane < 3; ++plane) {
+      const int rows = plane == 0 || format == AV_PIX_FMT_YUV444P ? 21 : 11;
+      for (int i = 0; i < rows * frame->linesize[plane]; ++i) {
+        // Below 1,024 where samples have two bytes.
+        frame->data[plane][i] = static_cast<uint8_t>(
+            format == AV_PIX_FMT_YUV420P10 && i % 2 == 1 ? i % 4
+                                                         : i * i + plane);
+      }
+    }
+    FrameRgb converter;
+    std::vector<uint8_t> whole(3 * 37 * 21);
+    ASSERT_TRUE(converter.Convert(*frame, whole.data()).ok());
+    for (const FrameWindow& window : {FrameWindow{0, 0, 1, 1},
+                                      {1, 1, 36, 20},
+                                      {5, 2, 17, 9},
+                                      {36, 20, 1, 1}}) {
+      std::vector<uint8_t> part(3 * window.width * window.height);
+      ASSERT_TRUE(converter.Convert(*frame, window, part.data()).ok());
+      for (int i = 0; i < static_cast<int>(part.size()); ++i) {
+        const int y = window.y + i / 3 / window.width;
+        const int x = window.x + i / 3 % window.width;
+        ASSERT_EQ(part[i], whole[3 * (y * 37 + x) + i % 3])
+            << format << " " << window.x << " " << i;
+      }
+    }
+  }
+}
+
 TEST(FrameRgbTest, MoreBitsGiveTheColorsOfEight) {
   const AvPtr<AVFrame> eight = AllColors(1);
   std::vector<uint8_t> expected(3 * 512 * 64);
@@ -216,7 +248,7 @@ std::vector<uint8_t> Convert(const AVFrame& frame) {
 
 void ExpectAsOnTheCpu(const AVFrame& frame) {
   std::vector<uint8_t> wanted(3 * frame.width * frame.height);
-  ConvertYuv420(frame, wanted.data());
+  ConvertYuv420(frame, {0, 0, frame.width, frame.height}, wanted.data());
   EXPECT_EQ(Convert(frame), wanted);
 }
 

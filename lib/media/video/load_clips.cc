@@ -34,12 +34,6 @@ namespace {
 // Decoded clips that wait for their place in the corpus: some 100 MB.
 constexpr int64_t kBatch = 32;
 
-const std::vector<std::string>& VideoEndings() {
-  static const auto* const endings =
-      new std::vector<std::string>{".mp4", ".avi", ".mov", ".mkv", ".webm"};
-  return *endings;
-}
-
 // A video on its way into the set.
 struct Candidate {
   std::string path;
