@@ -1,5 +1,5 @@
 #!/bin/bash
-# feedrate.Loader and Episodes: sources, labels, order over ranks, resuming after
+# feedrate.Loader, Episodes and Clips: sources, labels, order over ranks, resuming after
 # kill -9, memory, errors. With torch, also tensors, the training loop of examples/, and
 # those of Lightning and accelerate; --full installs torch, otherwise a machine
 # without it leaves these out.
@@ -10,11 +10,11 @@ cd "$REPO_ROOT"
 
 locks=configs/requirements/paper
 dev/bazel.sh build --show_result=0 //lib/loader/python:feedrate_loader \
-  //lib/loader/mixture:feedrate_frames
+  //lib/loader/mixture:feedrate_frames //lib/media/video:write_videos
 STORAGE_PYTHON="$(dev/python_env.sh dev/locks/storage.lock)/bin/python"
 export STORAGE_PYTHON
 pillow="$(dev/python_env.sh "$locks/pillow.lock")"
-for test in arguments episode_values episodes folders loader states; do
+for test in arguments clips episode_values episodes folders loader states; do
   "$pillow/bin/python" -B "python/tests/${test}_test.py"
 done
 
@@ -30,6 +30,7 @@ export DALI_PACKAGES
 export OMP_NUM_THREADS=1
 "$torch/bin/python" -B python/tests/torch_test.py
 "$torch/bin/python" -B python/tests/episodes_torch_test.py
+"$torch/bin/python" -B python/tests/clips_torch_test.py
 loops="$(dev/python_env.sh dev/locks/training.lock)"
 PYTHONPATH="$(echo "$loops"/lib/python3*/site-packages)" \
   "$torch/bin/python" -B python/tests/loops_test.py

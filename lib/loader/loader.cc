@@ -174,7 +174,7 @@ absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartShare(
   ring.first_mix = share.start + share.rank;
   ring.mix_step = share.world * options_.batch_size;
   ItemOrder order =
-      made_ == nullptr
+      made_ == nullptr || !made_->has_order()
           ? ItemOrder(share, count, samples(), options_.shuffle, seed, epoch)
           : ItemOrder(share, count, samples(),
                       [made = made_, epoch](int64_t place) {
@@ -194,6 +194,9 @@ absl::Status Loader::MakeSample(uint64_t seed, int64_t epoch, int64_t item,
   }
   SampleTimes times;
   const uint64_t item_seed = ItemSeed(seed, epoch, item);
+  if (made_ != nullptr) {
+    return item_makers_[0]->Make(item, item_seed, {}, out, 0);
+  }
   if (source_->in_memory()) {
     return makers_[0]->FromPixels(source_->Pixels(item), item_seed, out,
                                   &times);
@@ -453,7 +456,7 @@ absl::Status Epoch::MakeItem(int worker, int64_t position, int64_t item,
   if (loader_->made_ != nullptr) {
     const int64_t begin = MonotonicNs();
     const absl::Status made = loader_->item_makers_[worker]->Make(
-        item, seed, ring_.Batch(position), ring_.PlaceOf(position));
+        item, seed, bytes, ring_.Batch(position), ring_.PlaceOf(position));
     times_[worker].sample.decode_ns += MonotonicNs() - begin;
     return made;
   }

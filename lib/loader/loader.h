@@ -43,8 +43,8 @@ class Loader {
       std::unique_ptr<Source> source, const LoaderOptions& options,
       std::unique_ptr<BatchMemory> memory = nullptr,
       std::unique_ptr<DeviceCopy> copy = nullptr);
-  // The same for a source that makes its samples: the recipe, shuffling and
-  // mixing are left to it.
+  // The same for a source that makes its samples: the recipe, mixing and, if it
+  // has an order, shuffling are left to it.
   static absl::StatusOr<std::unique_ptr<Loader>> Create(
       std::unique_ptr<MadeSource> source, const LoaderOptions& options,
       std::unique_ptr<BatchMemory> memory = nullptr);
@@ -83,7 +83,8 @@ class Loader {
                                                     const EpochShare& share);
 
   // Writes the sample of one item to `out`, as it is in this epoch before
-  // mixing. REQUIRES: no epoch is running.
+  // mixing. REQUIRES: no epoch is running; a source that makes it is
+  // in_memory().
   absl::Status MakeSample(uint64_t seed, int64_t epoch, int64_t item,
                           void* out);
 

@@ -30,6 +30,9 @@ struct Recipe {
   int crop_width = 0;
   int width() const { return crop_width > 0 ? crop_width : crop; }
   CropPosition position = CropPosition::kRandom;
+  // The shorter side of the image is resized to it before the crop, which must
+  // not be larger. 0: images stay as they are.
+  int resize = 0;
   // The first step is a crop and replaces the one above.
   bool first_step_crops = false;
   std::vector<RecipeStep> steps;

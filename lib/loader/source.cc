@@ -246,8 +246,9 @@ std::string KeyOf(const std::string& path) {
 // Collects the items of one shard.
 class Index {
  public:
-  Index(int shard, std::vector<FilePart>* members)
-      : shard_(shard), members_(members) {}
+  Index(int shard, const std::vector<std::string>& endings,
+        std::vector<FilePart>* members)
+      : shard_(shard), endings_(endings), members_(members) {}
 
   void Add(const tar::Entry& entry, int fd) {
     if (entry.type != tar::Entry::Type::kFile) return;
@@ -258,7 +259,7 @@ class Index {
       if (key == last_key_) members_->back().label = label_;
       return;
     }
-    if (!IsItemName(entry.path) || key == last_key_) return;
+    if (!HasEnding(entry.path, endings_) || key == last_key_) return;
     last_key_ = key;
     members_->push_back(
         {shard_, entry.path, static_cast<int64_t>(entry.body_offset),
@@ -275,6 +276,7 @@ class Index {
   }
 
   int shard_;
+  const std::vector<std::string>& endings_;
   std::vector<FilePart>* members_;
   // Keys of the last item and of the last label, which come in any order.
   std::string last_key_ = "/";  // Matches no member.
@@ -329,12 +331,13 @@ absl::Status IndexShard(const OpenFile& shard, Index* index) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Source>> ShardSource(
-    const std::vector<std::string>& paths) {
+    const std::vector<std::string>& paths,
+    const std::vector<std::string>& endings) {
   std::vector<OpenFile> shards;
   std::vector<FilePart> members;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(shards.emplace_back(), OpenForParts(path));
-    Index index(static_cast<int>(shards.size()) - 1, &members);
+    Index index(static_cast<int>(shards.size()) - 1, endings, &members);
     RETURN_IF_ERROR(IndexShard(shards.back(), &index));
   }
   return PartsSource(std::move(shards), std::move(members));

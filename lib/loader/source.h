@@ -179,13 +179,14 @@ int64_t ParseLabel(absl::string_view text);
 // Items in tar files, as written by tar or WebDataset. Reads the headers of
 // every shard first, skipping the bodies; later reads go directly to the item.
 // In WebDataset naming, the members of a sample share the path up to the first
-// dot of the file name and are adjacent. The first member that is an image or
-// an array is the item. The member `.cls`, a number as text, is its label;
-// captions and others are skipped. Items are named SHARD:MEMBER.
+// dot of the file name and are adjacent. The first member with one of `endings`
+// (lower case, no dot) is the item. The member `.cls`, a number as text, is its
+// label; captions and others are skipped. Items are named SHARD:MEMBER.
 //
 // InvalidArgument names a shard that is truncated or not an archive.
 absl::StatusOr<std::unique_ptr<Source>> ShardSource(
-    const std::vector<std::string>& shards);
+    const std::vector<std::string>& shards,
+    const std::vector<std::string>& endings = ItemNameEndings());
 
 // Items that are parts of files.
 

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Episodes", "Loader"]
+__all__ = ["Clips", "Episodes", "Loader"]
 
 if TYPE_CHECKING:
+    from feedrate.clips import Clips
     from feedrate.episodes import Episodes
     from feedrate.loader import Loader
 
@@ -14,7 +15,9 @@ def __getattr__(name: str) -> Any:
     # numpy and the library are loaded only by those who use a loader.
     if name in __all__:
         try:
-            if name == "Episodes":
+            if name == "Clips":
+                from feedrate.clips import Clips as found
+            elif name == "Episodes":
                 from feedrate.episodes import Episodes as found
             else:
                 from feedrate.loader import Loader as found

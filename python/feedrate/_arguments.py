@@ -219,7 +219,9 @@ def index(index: Any, kind: str, path: str) -> str:
     return os.path.join(path, "feedrate.jpegindex")
 
 
-def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
+def source(
+    source: Any, has_arrays: bool = True
+) -> tuple[str, str, list[str], np.ndarray | None]:
     """(kind, path, files, array) of what the user gave."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
@@ -228,7 +230,9 @@ def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
         if path.endswith(".tar"):
             return "shards", path, [path], None
         return "folder", path, [], None
-    if hasattr(source, "__array__") or hasattr(source, "__array_interface__"):
+    is_array = hasattr(source, "__array__")
+    is_array = is_array or hasattr(source, "__array_interface__")
+    if has_arrays and is_array:
         array = np.asarray(source)
         if array.dtype != np.uint8 or array.ndim != 4 or array.size == 0:
             raise ValueError(
@@ -249,7 +253,7 @@ def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
             "source",
             source,
             "a folder, the path of a shard, a list of files, an address such as"
-            " s3://, or an array of uint8 (N, H, W, C)",
+            f" s3://{', or an array of uint8 (N, H, W, C)' * has_arrays}",
         ) from None
     if not files:
         raise ValueError(
@@ -263,7 +267,7 @@ def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
     shards = [path.endswith(".tar") for path in files]
     if any(shards) and not all(shards):
         raise ValueError(
-            "feedrate: source: the list has shards and images; make a"
+            "feedrate: source: the list has shards and other files; make a"
             " loader for each"
         )
     kind = "shards" if any(shards) else "files"

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-ABI = 7
+ABI = 8
 LIBRARY = "libfeedrate_loader.so"
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
@@ -54,6 +54,7 @@ class Facts(ctypes.Structure):
         ("channels", ctypes.c_int32),
         ("height", ctypes.c_int32),
         ("width", ctypes.c_int32),
+        ("frames", ctypes.c_int32),
         ("mixes", ctypes.c_int32),
     ]
 
@@ -285,7 +286,8 @@ def about(handle: int) -> dict[str, Any]:
 
 
 def entries(handle: int) -> np.ndarray:
-    """A row per episode: data set, its number there, steps, first text."""
+    """A row per episode: data set, its number there, steps, first text. Of
+    clips, a row per video: its first clip, and how many it has."""
     count = ctypes.c_int64()
     check(load().feedrate_entries(handle, None, ctypes.byref(count)))
     rows = np.empty((count.value, 4), np.int64)

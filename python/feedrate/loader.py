@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from feedrate import _arguments, _library
-from feedrate._batches import IMAGENET_MEAN, IMAGENET_STD, Batches
+from feedrate._batches import IMAGENET_MEAN, IMAGENET_STD
+from feedrate._labeled import Labeled
 
 if TYPE_CHECKING:
     from feedrate._arguments import Labels, Step
 
 
-class Loader(Batches):
+class Loader(Labeled):
     """Batches of images and labels, decoded and augmented by C++ threads.
 
         loader = feedrate.Loader("train/", batch_size=256, crop=224, flip=True)
@@ -143,10 +140,9 @@ class Loader(Batches):
         self._passes_on = output == "dlpack"
         self._gpu = _arguments.device(device, torch)
         workers = _arguments.workers(workers, num_workers, self._gpu >= 0)
-        self._return_index = _arguments.flag("return_index", return_index)
-        self._kind, self._path, files, array = _arguments.source(source)
+        given = _arguments.source(source)
         if self._gpu >= 0:
-            _arguments.for_gpu(self._kind, output, pin_memory, crop)
+            _arguments.for_gpu(given[0], output, pin_memory, crop)
         if self._gpu >= 0 and index:
             raise _arguments.wrong("index", index, 'it with device="cpu" only')
         _arguments.word("nvjpeg", nvjpeg, "auto hardware gpu both off")
@@ -154,9 +150,6 @@ class Loader(Batches):
             raise _arguments.wrong(
                 "nvjpeg", nvjpeg, 'it with device="cuda" only'
             )
-        channels = 3 if array is None else array.shape[3]
-        classes = _arguments.classes(labels)
-        steps = _arguments.steps(transforms)
         settings = [
             "kind=images",
             *self._share(
@@ -179,153 +172,27 @@ class Loader(Batches):
                 pin_memory=pin_memory,
                 on_error=on_error,
             ),
-            f"source={self._kind}",
-            f"path={self._path}",
-            "crop_position="
-            + _arguments.word("crop_position", crop_position, "random center"),
-            f"channels={channels}",
-            f"flip={int(_arguments.flag('flip', flip))}",
-            "read_ahead=auto",
-            f"jpeg_index={_arguments.index(index, self._kind, self._path)}",
-            f"gpu={self._gpu}",
-            f"nvjpeg={nvjpeg}",
-            f"needs_labels={int(labels is None or bool(classes))}",
-            *[f"class={name}" for name in classes],
-            *steps,
-            f"configs={_library.configs() if steps else ''}",
-            *_arguments.store_settings(
-                self._kind,
+            *self._items(
+                given,
+                labels,
+                transforms,
+                crop_position,
+                flip,
+                return_index,
                 cache_folder=cache_dir,
                 cache_bytes=cache_bytes,
                 endpoint=endpoint,
                 redirect_hosts=redirect_hosts,
-                anonymous=(
-                    "true" if _arguments.flag("anonymous", anonymous) else None
-                ),
+                anonymous=anonymous,
                 connections=connections,
             ),
+            f"jpeg_index={_arguments.index(index, given[0], given[1])}",
+            f"gpu={self._gpu}",
+            f"nvjpeg={nvjpeg}",
         ]
-        self._value_type = getattr(torch or np, self._dtype)
         if self._gpu >= 0:
             _library.load_nvjpeg()
-        self._open(settings, files, array, waits=self._kind == "store")
-        facts = self._facts
-        self._mixes = facts.mixes
-        planes = (facts.channels, facts.height, facts.width)
-        self._shape = planes[1:] + planes[:1] if self._channels_last else planes
-        self._names: list[str] | None = None
-        #: Names of the folders that labels stand for; empty if they do not.
-        self.classes: list[str] = _library.classes(self._handle)
-        #: Number of each class, as ImageFolder has it.
-        self.class_to_idx = {name: i for i, name in enumerate(self.classes)}
-        try:
-            self.labels = self._make_labels(None if classes else labels)
-        except BaseException:
-            self.close()
-            raise
+        self._open(settings, given[2], given[3], waits=given[0] == "store")
+        self._label(self.size)
         self._warn_of_ranks(0)
         self._warn_of_items()
-
-    @property
-    def names(self) -> list[str]:
-        """Path, address or number of each item."""
-        if self._names is None:
-            self._check_usable()
-            self._names = _library.names(self._handle)
-        return self._names
-
-    # Parts.
-
-    def _make_labels(self, given: Labels) -> np.ndarray:
-        size = self.size
-        if callable(given):
-            found = np.array([given(name) for name in self.names])
-        elif given is not None:
-            found = np.asarray(given)
-        else:
-            found = np.empty(size, np.int64)
-            _library.check(
-                self._library.feedrate_labels(self._handle, found.ctypes.data)
-            )
-        if (
-            found.shape != (size,)
-            or found.dtype.kind not in "iu"
-            or found.max() > np.iinfo(np.int64).max
-        ):
-            raise ValueError(
-                f"labels: is {found.dtype} of shape {found.shape}; needs"
-                f" {size} integers, one per item in the order of loader.names,"
-                " or the names of the classes"
-            )
-        found = np.ascontiguousarray(found, np.int64)
-        if self._mixes and found.min() < 0:
-            raise ValueError(
-                "labels: an item has none, and mixing needs them; pass labels"
-            )
-        return found
-
-    def _warn_of_items(self) -> None:
-        """What is in the source and not among the items, in a batch, or with a
-        label."""
-        texts = []
-        if len(self) == 0:
-            texts.append(
-                f"an epoch has no batch: {self.size} items over"
-                f" {self.world_size} ranks are less than batch_size="
-                f"{self.batch_size} on each"
-            )
-        left_out = _library.left_out(self._handle)
-        if left_out:
-            texts.append(f"{self._path}: {left_out}")
-        missing = np.flatnonzero(self.labels < 0)
-        if 0 < len(missing) < self.size:
-            texts.append(
-                f"{len(missing)} of {self.size} items have no label, which is"
-                f" -1; the first is {self.names[missing[0]]}"
-            )
-        for text in texts:
-            warnings.warn(f"{self._name}: {text}", RuntimeWarning, stacklevel=3)
-
-    def _deliver(self, batch: _library.Batch) -> tuple[Any, ...]:
-        items = np.ctypeslib.as_array(batch.items, (batch.size,)).copy()
-        labels: Any = self._labels_of(items, batch.own_share)
-        shape = (batch.size, *self._shape)
-        images: Any
-        if self._blocks is not None:
-            with self._lock:
-                block = self._blocks.take(batch)
-            images = block.view(self._value_type)[: math.prod(shape)]
-            images = images.reshape(shape)
-        elif self._passes_on or self._gpu >= 0:
-            images = _library.DeviceBatch(batch, shape, self._gpu)
-        else:
-            images = np.asarray(_library.ArrayBatch(batch, shape, self._dtype))
-        others = [labels, items] if self._return_index else [labels]
-        torch = self._torch
-        if torch is None:
-            return (images, *others)
-        others = [torch.from_numpy(other) for other in others]
-        if self._gpu >= 0:
-            # For torch's current stream of this GPU.
-            images = torch.from_dlpack(images)
-            # From pinned memory a copy does not wait for the stream.
-            others[0] = (
-                others[0].pin_memory().to(images.device, non_blocking=True)
-            )
-        elif self._blocks is None:
-            images = torch.from_numpy(images)
-        if self._pins:
-            others[0] = others[0].pin_memory()
-        if self._channels_last:
-            images = images.permute(0, 3, 1, 2)
-        return (images, *others)
-
-    def _labels_of(self, items: np.ndarray, own_share: float) -> np.ndarray:
-        labels: np.ndarray = self.labels[items]
-        if not self._mixes:
-            return labels
-        shares = np.zeros((len(items), self.labels.max() + 1), np.float32)
-        rows = np.arange(len(items))
-        np.add.at(shares, (rows, labels), own_share)
-        np.add.at(shares, (rows, labels[::-1]), 1 - own_share)
-        return shares

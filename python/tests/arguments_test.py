@@ -89,7 +89,7 @@ class ArgumentsTest(cases.Case):
         (self.folder / "empty").mkdir()
         with self.assertRaisesRegex(FileNotFoundError, "has no .jpg"):
             self.loader(self.folder / "empty")
-        with self.assertRaisesRegex(ValueError, "shards and images"):
+        with self.assertRaisesRegex(ValueError, "shards and other files"):
             self.loader(["a.tar", "b.jpg"])
 
     def test_what_a_gpu_does_not_do_is_named(self):

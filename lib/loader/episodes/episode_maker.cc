@@ -106,8 +106,8 @@ EpisodeMaker::EpisodeMaker(const EpisodeSet& set, const EpisodeLayout& layout,
   if (recipe.ok()) recipe_ = *std::move(recipe);
 }
 
-absl::Status EpisodeMaker::Make(int64_t item, uint64_t seed, void* batch,
-                                int place) {
+absl::Status EpisodeMaker::Make(int64_t item, uint64_t seed, absl::string_view,
+                                void* batch, int place) {
   const EpisodeSet::ItemStep where = set_.Find(item);
   const EpisodeSet::Entry& entry = set_.entries()[where.entry];
   ASSIGN_OR_RETURN(const std::shared_ptr<const Episode> episode,

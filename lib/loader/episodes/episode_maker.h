@@ -51,8 +51,8 @@ class EpisodeMaker : public ItemMaker {
   // Of the batches that follow.
   void set_capacity(int64_t capacity) { capacity_ = capacity; }
 
-  absl::Status Make(int64_t item, uint64_t seed, void* batch,
-                    int place) override;
+  absl::Status Make(int64_t item, uint64_t seed, absl::string_view bytes,
+                    void* batch, int place) override;
 
  private:
   struct Sample;

@@ -357,7 +357,7 @@ absl::Status EpisodeSet::ReadEpisode(int64_t entry, void* out) const {
   maker->set_capacity(read.steps);
   for (int64_t step = 0; step < read.steps; ++step) {
     const absl::Status made =
-        maker->Make(read.first_item + step, 0, out, static_cast<int>(step));
+        maker->Make(read.first_item + step, 0, {}, out, static_cast<int>(step));
     if (!made.ok()) return NamedStatus(name(read.first_item + step), made);
   }
   const std::lock_guard<std::mutex> lock(makers_mutex_);

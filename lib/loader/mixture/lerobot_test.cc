@@ -17,7 +17,7 @@
 #include "lib/base/files.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/testing.h"
-#include "lib/loader/mixture/video_frames.h"
+#include "lib/loader/mixture/video_library.h"
 #include "lib/loader/testing/test_files.h"
 
 namespace feedrate {

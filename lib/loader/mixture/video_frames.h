@@ -1,9 +1,5 @@
-// Frames that are in videos. FFmpeg, which decodes them, needs a hundred other
-// libraries, so it is in libfeedrate_frames.so, which is loaded with the first
-// frame.
+// Frames that are in videos.
 #pragma once
-
-#include <sys/stat.h>
 
 #include <atomic>
 #include <cstdint>
@@ -21,11 +17,6 @@ namespace feedrate {
 // Stands for a frame of a video where other data sets have a JPEG.
 std::string VideoFrameName(absl::string_view path, double seconds);
 bool IsVideoFrame(absl::string_view frame);
-
-// InvalidArgument unless the library may be loaded into the program: it belongs
-// to the owner of the program, or is private (lib/base/private_folder.h).
-absl::Status CheckLibrary(const struct stat& program, const std::string& path,
-                          const struct stat& library);
 
 // Keeps the last videos open. Not thread-safe.
 class VideoFrames {

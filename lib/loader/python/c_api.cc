@@ -14,9 +14,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/loader/clips/clip_set.h"
 #include "lib/loader/loader.h"
+#include "lib/loader/python/clip_settings.h"
 #include "lib/loader/python/dlpack_export.h"
 #include "lib/loader/python/engine.h"
 #include "lib/loader/python/episode_settings.h"
@@ -124,6 +127,8 @@ struct OpenLoader {
 
   // The engine's source, if it has episodes; otherwise null.
   EpisodeSet* episodes = nullptr;
+  // The same for clips.
+  const ClipSet* clips = nullptr;
   // Held by who reads whole episodes, and by who ends all.
   std::shared_mutex reading;
 
@@ -203,6 +208,12 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeHostEngine(
   return std::make_unique<HostEngine>(std::move(loader));
 }
 
+void KeepLabels(LabeledSource labeled, OpenLoader* opened) {
+  opened->labels = std::move(labeled.labels);
+  opened->classes = std::move(labeled.classes);
+  opened->left_out = std::move(labeled.left_out);
+}
+
 absl::StatusOr<std::unique_ptr<Engine>> MakeImages(
     Settings* settings, const std::vector<std::string>& files,
     const feedrate_array* array, std::unique_ptr<BatchMemory> memory,
@@ -225,10 +236,8 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeImages(
   }
   ASSIGN_OR_RETURN(LabeledSource labeled,
                    OpenSource(settings, files, std::move(given)));
-  opened->labels = std::move(labeled.labels);
-  opened->classes = std::move(labeled.classes);
-  opened->left_out = std::move(labeled.left_out);
   std::unique_ptr<Source> source = std::move(labeled.source);
+  KeepLabels(std::move(labeled), opened);
   // A caller that waits for a store itself could not be interrupted.
   if (source->remote() != nullptr && gpu.device < 0) {
     opened->options.workers = std::max(1, opened->options.workers);
@@ -252,11 +261,30 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeEpisodes(
                         std::move(memory), opened);
 }
 
+absl::StatusOr<std::unique_ptr<Engine>> MakeClips(
+    Settings* settings, const std::vector<std::string>& files,
+    std::unique_ptr<BatchMemory> memory, OpenLoader* opened) {
+  ASSIGN_OR_RETURN(opened->options, OptionsOf(settings, /*on_gpu=*/false));
+  LabeledSource labeled;
+  ASSIGN_OR_RETURN(std::unique_ptr<ClipSet> set,
+                   OpenClips(settings, files, &opened->options, &labeled));
+  for (const std::string& text : {set->left_out(), labeled.left_out}) {
+    if (!text.empty()) absl::StrAppend(&opened->left_out, "; ", text);
+  }
+  labeled.left_out = std::string(absl::StripPrefix(opened->left_out, "; "));
+  KeepLabels(std::move(labeled), opened);
+  opened->clips = set.get();
+  opened->samples = set->size();
+  return MakeHostEngine(std::unique_ptr<MadeSource>(std::move(set)),
+                        std::move(memory), opened);
+}
+
 absl::Status Open(Settings settings, const std::vector<std::string>& files,
                   const feedrate_array* array, int64_t* loader) {
   auto opened = std::make_shared<OpenLoader>();
-  const bool has_episodes =
-      settings.Word<int>("kind", {"images", "episodes"}) != 0;
+  enum class Kind { kImages, kEpisodes, kClips };
+  const auto kind =
+      settings.Word<Kind>("kind", {"images", "episodes", "clips"});
   opened->share.rank = settings.Integer("rank");
   opened->share.world = settings.Integer("world_size");
   opened->share.tail =
@@ -268,9 +296,12 @@ absl::Status Open(Settings settings, const std::vector<std::string>& files,
   opened->memory = memory.get();
   ASSIGN_OR_RETURN(
       opened->engine,
-      has_episodes ? MakeEpisodes(&settings, std::move(memory), opened.get())
-                   : MakeImages(&settings, files, array, std::move(memory),
-                                opened.get()));
+      kind == Kind::kEpisodes
+          ? MakeEpisodes(&settings, std::move(memory), opened.get())
+      : kind == Kind::kClips
+          ? MakeClips(&settings, files, std::move(memory), opened.get())
+          : MakeImages(&settings, files, array, std::move(memory),
+                       opened.get()));
   *loader = OpenLoaders::All().Add(std::move(opened));
   return absl::OkStatus();
 }
@@ -284,15 +315,20 @@ void Close(int64_t number) {
   const std::lock_guard<std::shared_mutex> reading(loader->reading);
   loader->engine->End();
   loader->episodes = nullptr;
+  loader->clips = nullptr;
   loader->engine = nullptr;
 }
 
 absl::Status Describe(OpenLoader* loader, feedrate_facts* facts) {
-  const SampleShape shape = loader->engine->shape();
+  const SampleShape whole = loader->engine->shape();
+  const SampleShape shape =
+      loader->clips == nullptr ? whole : loader->clips->shape();
   *facts = feedrate_facts{};
   facts->size = loader->engine->source().size();
   facts->samples = loader->samples;
-  facts->batch_bytes = loader->options.batch_size * shape.bytes();
+  facts->batch_bytes = loader->options.batch_size * whole.bytes();
+  facts->frames =
+      loader->clips == nullptr ? 1 : loader->clips->options().timing.frames;
   facts->channels = shape.channels;
   facts->height = shape.height;
   facts->width = shape.width;
@@ -365,7 +401,7 @@ void WriteTexts(int64_t count, const Text& text, char* out, int64_t* bytes) {
 }  // namespace
 }  // namespace feedrate
 
-int feedrate_loader_abi() { return 7; }
+int feedrate_loader_abi() { return 8; }
 
 const char* feedrate_error() { return feedrate::last_error.c_str(); }
 
@@ -388,7 +424,8 @@ int feedrate_describe(int64_t loader, feedrate_facts* facts) {
 
 int feedrate_names(int64_t loader, char* names, int64_t* bytes) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
-    const feedrate::Source& source = open->engine->source();
+    const feedrate::Source& source =
+        open->clips == nullptr ? open->engine->source() : open->clips->videos();
     feedrate::WriteTexts(
         source.size(), [&](int64_t i) { return source.name(i); }, names, bytes);
     return absl::OkStatus();
@@ -425,6 +462,16 @@ int feedrate_about(int64_t loader, const char** json) {
 
 int feedrate_entries(int64_t loader, int64_t* rows, int64_t* count) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
+    if (const feedrate::ClipSet* const clips = open->clips) {
+      *count = clips->videos().size();
+      for (int64_t i = 0; rows != nullptr && i < *count; ++i) {
+        const int64_t first = clips->first_clip(i);
+        *rows++ = first;
+        *rows++ = clips->first_clip(i + 1) - first;
+        rows = std::fill_n(rows, 2, 0);
+      }
+      return absl::OkStatus();
+    }
     if (open->episodes == nullptr) return feedrate::NoEpisodes();
     const auto& entries = open->episodes->entries();
     *count = static_cast<int64_t>(entries.size());

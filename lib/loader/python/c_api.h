@@ -52,15 +52,17 @@ struct feedrate_facts {
   int32_t channels;
   int32_t height;
   int32_t width;
+  // Of a clip; of images 1.
+  int32_t frames;
   // 1 if samples are mixed, otherwise 0.
   int32_t mixes;
 };
 
 int feedrate_describe(int64_t loader, feedrate_facts* facts);
-// Writes the names of all items, each ending with a zero byte, or with `names`
-// null only how many bytes they have.
+// Writes the names of all items, of clips those of their videos, each ending
+// with a zero byte, or with `names` null only how many bytes they have.
 int feedrate_names(int64_t loader, char* names, int64_t* bytes);
-// Writes the label of each item; -1 for those without. Nothing without the
+// Writes the label of each name; -1 for those without. Nothing without the
 // setting needs_labels.
 int feedrate_labels(int64_t loader, int64_t* labels);
 // The same as feedrate_names for the classes that labels are numbers of; none
@@ -73,8 +75,9 @@ int feedrate_left_out(int64_t loader, const char** text);
 // needs memory, as JSON. Valid until the thread's next call.
 int feedrate_about(int64_t loader, const char** json);
 // Writes four numbers for each episode: those of its data set, of the episode
-// in it, of its steps, and of its first text, -1 for none. With `rows` null,
-// only how many episodes there are.
+// in it, of its steps, and of its first text, -1 for none; or for each video:
+// its first item, the number of its clips, 0 and 0. With `rows` null, only how
+// many rows there are.
 int feedrate_entries(int64_t loader, int64_t* rows, int64_t* count);
 // Keeps only the episodes whose byte is not 0. Before feedrate_start only.
 int feedrate_keep(int64_t loader, const uint8_t* kept, int64_t count);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
@@ -89,25 +90,27 @@ namespace {
 // Where items come from.
 
 absl::StatusOr<std::unique_ptr<Source>> SourceOfShards(
-    const std::vector<std::string>& patterns) {
+    const std::vector<std::string>& patterns,
+    const std::vector<std::string>& endings) {
   std::vector<std::string> shards;
   for (const std::string& pattern : patterns) {
     ASSIGN_OR_RETURN(const std::vector<std::string> names,
                      ExpandBraceLists(pattern));
     shards.insert(shards.end(), names.begin(), names.end());
   }
-  return ShardSource(shards);
+  return ShardSource(shards, endings);
 }
 
 // `folders` gets those of the classes.
 absl::StatusOr<std::unique_ptr<Source>> SourceOfFolder(
-    const std::string& folder, bool needs_labels,
-    std::vector<std::string>* folders, std::string* left_out) {
-  ASSIGN_OR_RETURN(DataFolder listing, ListDataFolder(folder));
+    const std::string& folder, const std::vector<std::string>& endings,
+    bool needs_labels, std::vector<std::string>* folders,
+    std::string* left_out) {
+  ASSIGN_OR_RETURN(DataFolder listing, ListDataFolder(folder, endings));
   if (listing.paths.empty()) {
     ASSIGN_OR_RETURN(const std::vector<std::string> shards,
                      ListFiles(folder, ".tar", /*recursive=*/true));
-    return ShardSource(shards);
+    return ShardSource(shards, endings);
   }
   if (needs_labels) KeepClassified(folder, &listing);
   *folders = listing.folders;
@@ -116,9 +119,11 @@ absl::StatusOr<std::unique_ptr<Source>> SourceOfFolder(
 }
 
 absl::StatusOr<std::unique_ptr<Source>> SourceOfStore(
-    const std::map<std::string, std::string>& fields, bool needs_labels,
+    const std::map<std::string, std::string>& fields,
+    const std::vector<std::string>& endings, bool needs_labels,
     std::string* left_out) {
-  ASSIGN_OR_RETURN(StoreListing listing, ListStore(fields, needs_labels));
+  ASSIGN_OR_RETURN(StoreListing listing,
+                   ListStore(fields, needs_labels, endings));
   *left_out = listing.left_out.Text();
   return OpenRemoteSource(listing.store, listing.items,
                           std::move(listing.labels));
@@ -336,7 +341,11 @@ absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu) {
 
 absl::StatusOr<LabeledSource> OpenSource(Settings* settings,
                                          const std::vector<std::string>& files,
-                                         std::unique_ptr<Source> array) {
+                                         std::unique_ptr<Source> array,
+                                         std::vector<std::string> endings) {
+  for (std::string& ending : endings) {
+    ending = std::string(absl::StripPrefix(ending, "."));
+  }
   const std::string kind = settings->Text("source");
   const std::string path = settings->Text("path");
   const bool needs_labels = settings->Integer("needs_labels") != 0;
@@ -348,18 +357,19 @@ absl::StatusOr<LabeledSource> OpenSource(Settings* settings,
     if (kind == "store") {
       std::map<std::string, std::string> store = settings->rest();
       store["url"] = path;
-      return SourceOfStore(store, needs_labels, &opened.left_out);
+      return SourceOfStore(store, endings, needs_labels, &opened.left_out);
     }
-    if (kind == "shards") return SourceOfShards(files);
+    if (kind == "shards") return SourceOfShards(files, endings);
     if (kind == "folder") {
-      return SourceOfFolder(path, needs_labels, &folders, &opened.left_out);
+      return SourceOfFolder(path, endings, needs_labels, &folders,
+                            &opened.left_out);
     }
     return SourceOfFiles(files);
   };
   ASSIGN_OR_RETURN(opened.source, open());
   if (opened.source->size() == 0) {
     return absl::NotFoundError(absl::StrCat(
-        path, ": has no .", absl::StrJoin(ItemNameEndings(), ", ."),
+        path, ": has no .", absl::StrJoin(endings, ", ."),
         " files, and no .tar files of them",
         opened.left_out.empty() ? "" : absl::StrCat("; ", opened.left_out)));
   }

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/source.h"
+#include "lib/loader/source/data_folder.h"
 
 namespace feedrate {
 
@@ -74,10 +75,12 @@ struct LabeledSource {
 
 // Opens the source; call it last, because it takes what is left for settings of
 // the store. `files` are those of the sources `files` and `shards`, `array` is
-// the source `array`. Labels are the numbers that the source has, else those of
-// folders: see NumberClasses. NotFound if it has no items.
-absl::StatusOr<LabeledSource> OpenSource(Settings* settings,
-                                         const std::vector<std::string>& files,
-                                         std::unique_ptr<Source> array);
+// the source `array`. Items have one of `endings` (lower case, with or without
+// the dot). Labels are the numbers that the source has, else those of folders:
+// see NumberClasses. NotFound if it has no items.
+absl::StatusOr<LabeledSource> OpenSource(
+    Settings* settings, const std::vector<std::string>& files,
+    std::unique_ptr<Source> array,
+    std::vector<std::string> endings = ItemNameEndings());
 
 }  // namespace feedrate

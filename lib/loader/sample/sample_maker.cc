@@ -106,6 +106,19 @@ absl::StatusOr<std::unique_ptr<SampleMaker>> SampleMaker::Create(
 }
 
 absl::Status SampleMaker::MakeCrop() {
+  if (recipe_.resize > 0) {
+    if (recipe_.first_step_crops ||
+        std::max(recipe_.crop, recipe_.width()) > recipe_.resize) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "resize=", recipe_.resize,
+          " is the shorter side before the crop: it must be at least as large, "
+          "and a transform that crops does without it"));
+    }
+    crop_ =
+        MakeScaledCrop(recipe_.resize, cv::Size(recipe_.width(), recipe_.crop),
+                       recipe_.position == CropPosition::kRandom);
+    return absl::OkStatus();
+  }
   if (!recipe_.first_step_crops) {
     Params params(CropParams(recipe_));
     crop_ = MakeFixedCrop(&params);
@@ -290,6 +303,19 @@ absl::Status SampleMaker::FromPixels(const PixelView& image, uint64_t seed,
   pixels.height = window.height;
   pixels.width = window.width;
   return Finish(pixels, out, times);
+}
+
+DecodeWindow SampleMaker::WindowOf(int height, int width, uint64_t seed) {
+  Seed(seed);
+  return DrawWindow(height, width);
+}
+
+absl::Status SampleMaker::FromWindow(const PixelView& window, int height,
+                                     int width, uint64_t seed, void* out,
+                                     SampleTimes* times) {
+  // What is drawn next must be what comes after the window.
+  WindowOf(height, width, seed);
+  return Finish(window, out, times);
 }
 
 absl::Status SampleMaker::FromFirst(absl::string_view bytes, uint64_t seed,

@@ -70,6 +70,12 @@ class SampleMaker {
   // Same, from decoded pixels.
   absl::Status FromPixels(const PixelView& image, uint64_t seed, void* out,
                           SampleTimes* times);
+  // Same, from the window of an image of that size which WindowOf returns: for
+  // who need not decode the rest. The same seed gives all frames of a video the
+  // same draws.
+  DecodeWindow WindowOf(int height, int width, uint64_t seed);
+  absl::Status FromWindow(const PixelView& window, int height, int width,
+                          uint64_t seed, void* out, SampleTimes* times);
   // Same, but always with the pixels of the first item it was called with: what
   // a loader could do if decoding cost nothing.
   absl::Status FromFirst(absl::string_view bytes, uint64_t seed, void* out,

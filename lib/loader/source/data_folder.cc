@@ -52,6 +52,12 @@ std::vector<std::string> ItemNameEndings() {
   return endings;
 }
 
+bool HasEnding(absl::string_view name,
+               const std::vector<std::string>& endings) {
+  return std::find(endings.begin(), endings.end(), EndingOf(name)) !=
+         endings.end();
+}
+
 void LeftOut::AddFile(absl::string_view path) {
   const std::string ending = EndingOf(path);
   Add(ending.empty() ? "without an ending" : absl::StrCat(".", ending), path);
@@ -84,8 +90,7 @@ absl::StatusOr<DataFolder> ListDataFolder(
                    ListFiles(folder, "", /*recursive=*/true, &loops));
   DataFolder listing;
   for (std::string& path : paths) {
-    if (std::find(endings.begin(), endings.end(), EndingOf(path)) !=
-        endings.end()) {
+    if (HasEnding(path, endings)) {
       listing.paths.push_back(std::move(path));
     } else if (!absl::StartsWith(BaseName(path), kStagePrefix) &&
                BaseName(path) != kJpegIndexName) {

@@ -21,6 +21,9 @@ bool IsItemName(absl::string_view name);
 // Endings of these names: lower case, no dot.
 std::vector<std::string> ItemNameEndings();
 
+// True if the name has one of these endings, in any case.
+bool HasEnding(absl::string_view name, const std::vector<std::string>& endings);
+
 // What a listing has left out, for one warning.
 class LeftOut {
  public:

@@ -203,8 +203,10 @@ std::vector<ObjectInfo> WithEndings(const std::vector<ObjectInfo>& objects,
 // Lists the samples of shards, some shards at a time.
 class ShardLister {
  public:
-  ShardLister(const std::vector<ObjectInfo>& objects, ObjectStore* store)
+  ShardLister(const std::vector<ObjectInfo>& objects,
+              const std::vector<std::string>& endings, ObjectStore* store)
       : objects_(objects),
+        endings_(endings),
         shards_(WithEndings(objects, {"tar"})),
         store_(store) {}
 
@@ -299,7 +301,7 @@ class ShardLister {
         "server with strong ETags"));
   }
 
-  // The first image or array of each sample, as in ShardSource.
+  // The first item of each sample, as in ShardSource.
   absl::Status AddSamples(const ObjectInfo& shard,
                           const std::vector<ShardMember>& members) {
     std::string last_key = "/";  // Matches no member.
@@ -318,7 +320,7 @@ class ShardLister {
         label_key = std::move(key);
         continue;
       }
-      if (!IsItemName(member.name) || key == last_key) continue;
+      if (!HasEnding(member.name, endings_) || key == last_key) continue;
       label_of_.push_back(key == label_key ? label : ReadRequest());
       last_key = std::move(key);
       items_.push_back(ItemOf(shard, member));
@@ -334,6 +336,7 @@ class ShardLister {
   }
 
   const std::vector<ObjectInfo>& objects_;
+  const std::vector<std::string>& endings_;
   const std::vector<ObjectInfo> shards_;
   ObjectStore* const store_;
   DatasetSize size_;
@@ -347,7 +350,8 @@ class ShardLister {
 absl::StatusOr<std::vector<SourceFile>> StoreItems(
     const std::vector<ObjectInfo>& objects,
     const std::vector<std::string>& endings, int64_t num_items,
-    ObjectStore* store, std::vector<int64_t>* labels) {
+    ObjectStore* store, std::vector<int64_t>* labels,
+    const std::vector<std::string>& in_shards) {
   std::vector<SourceFile> items;
   for (const ObjectInfo& object : WithEndings(objects, endings)) {
     if (num_items > 0 && static_cast<int64_t>(items.size()) == num_items) break;
@@ -355,7 +359,7 @@ absl::StatusOr<std::vector<SourceFile>> StoreItems(
   }
   if (labels != nullptr) labels->assign(items.size(), -1);
   if (items.empty()) {
-    ShardLister lister(objects, store);
+    ShardLister lister(objects, in_shards, store);
     ASSIGN_OR_RETURN(items, lister.List(num_items));
     if (labels != nullptr) {
       ASSIGN_OR_RETURN(*labels, lister.ReadLabels());
@@ -388,14 +392,16 @@ LeftOut ObjectsLeftOut(const std::vector<ObjectInfo>& objects,
 }
 
 absl::StatusOr<StoreListing> ListStore(
-    const std::map<std::string, std::string>& fields, bool needs_labels) {
+    const std::map<std::string, std::string>& fields, bool needs_labels,
+    const std::vector<std::string>& endings) {
   StoreListing listing;
   ASSIGN_OR_RETURN(listing.store, ParseStoreSpec(fields));
   ASSIGN_OR_RETURN(const OpenedStore opened, OpenCachedStore(listing.store));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, opened.store->List());
-  ASSIGN_OR_RETURN(listing.items,
-                   StoreItems(objects, ItemNameEndings(), 0, opened.store.get(),
-                              needs_labels ? &listing.labels : nullptr));
+  ASSIGN_OR_RETURN(
+      listing.items,
+      StoreItems(objects, endings, 0, opened.store.get(),
+                 needs_labels ? &listing.labels : nullptr, endings));
   listing.left_out = ObjectsLeftOut(objects, listing.items);
   return listing;
 }
@@ -414,7 +420,7 @@ absl::Status NothingThere(const std::string& address, size_t objects) {
                          ": there is nothing; look at the bucket and the "
                          "prefix")
           : absl::StrCat(address, ": has ", objects,
-                         " objects, but no images, .npy arrays or tar files "
+                         " objects, but no files of this kind and no tar files "
                          "of them"));
 }
 

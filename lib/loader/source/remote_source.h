@@ -115,18 +115,19 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(
 // the samples of tar files, found in the index next to the shard or else in the
 // shard's headers. InvalidArgument if there are fewer items than asked for.
 // `labels`, if not null, gets the label of each item as ShardSource has it,
-// with a small request each.
+// with a small request each. Samples of tar files have one of `in_shards`.
 absl::StatusOr<std::vector<SourceFile>> StoreItems(
     const std::vector<ObjectInfo>& objects,
     const std::vector<std::string>& endings, int64_t num_items,
-    ObjectStore* store, std::vector<int64_t>* labels = nullptr);
+    ObjectStore* store, std::vector<int64_t>* labels = nullptr,
+    const std::vector<std::string>& in_shards = ItemNameEndings());
 
 // The objects that are none of `items`, all that StoreItems found among
 // `objects`. Nothing if items are in shards.
 LeftOut ObjectsLeftOut(const std::vector<ObjectInfo>& objects,
                        const std::vector<SourceFile>& items);
 
-// The images and arrays of a store, as OpenRemoteSource takes them.
+// The items of a store, as OpenRemoteSource takes them.
 struct StoreListing {
   StoreSpec store;
   std::vector<SourceFile> items;
@@ -134,9 +135,10 @@ struct StoreListing {
   LeftOut left_out;             // Of ObjectsLeftOut.
 };
 
-// Lists all of them. `fields` are those of PrintStoreSpec.
+// Lists all with one of these endings. `fields` are those of PrintStoreSpec.
 absl::StatusOr<StoreListing> ListStore(
-    const std::map<std::string, std::string>& fields, bool needs_labels);
+    const std::map<std::string, std::string>& fields, bool needs_labels,
+    const std::vector<std::string>& endings = ItemNameEndings());
 
 // InvalidArgument, with its name, for an item that cannot be read into memory.
 // REQUIRES: it is a part of an object.

@@ -1,6 +1,7 @@
 #include "lib/ops/opencv/crop.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "lib/ops/params.h"
@@ -90,6 +91,40 @@ class ResizedCrop : public CropPlan {
   WindowShape shape_;
 };
 
+class ScaledCrop : public CropPlan {
+ public:
+  ScaledCrop(int side, cv::Size size, bool at_random)
+      : side_(side), size_(size), at_random_(at_random) {}
+
+  cv::Rect Window(const cv::Size& image, Random* random) const override {
+    const double scale =
+        static_cast<double>(std::min(image.width, image.height)) / side_;
+    const auto length = [scale](int wanted, int whole) {
+      return std::clamp(static_cast<int>(std::lround(wanted * scale)), 1,
+                        whole);
+    };
+    const cv::Size kept(length(size_.width, image.width),
+                        length(size_.height, image.height));
+    const int free_x = image.width - kept.width;
+    const int free_y = image.height - kept.height;
+    if (!at_random_) return {cv::Point(free_x / 2, free_y / 2), kept};
+    const int y = static_cast<int>(random->Below(free_y + 1));
+    return {cv::Point(static_cast<int>(random->Below(free_x + 1)), y), kept};
+  }
+  void Finish(const cv::Mat& window, cv::Mat* out) const override {
+    const bool shrinks = window.cols > size_.width;
+    cv::resize(window, *out, size_, 0, 0,
+               shrinks ? cv::INTER_AREA : cv::INTER_LINEAR);
+  }
+  cv::Size size() const override { return size_; }
+  bool resizes() const override { return true; }
+
+ private:
+  int side_;
+  cv::Size size_;
+  bool at_random_;
+};
+
 // A window of a drawn size and ratio, resized to a fixed size.
 std::unique_ptr<CropPlan> MakeResizedCrop(Params* params) {
   const cv::Size size = ReadSize(params);
@@ -131,6 +166,11 @@ std::unique_ptr<CropPlan> MakeFixedCrop(Params* params) {
     }
   }
   return std::make_unique<FixedCrop>(size, position, corner, pad, fill);
+}
+
+std::unique_ptr<CropPlan> MakeScaledCrop(int side, cv::Size size,
+                                         bool at_random) {
+  return std::make_unique<ScaledCrop>(side, size, at_random);
 }
 
 std::unique_ptr<CropPlan> MakeCropPlan(absl::string_view native_op,

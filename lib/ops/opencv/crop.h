@@ -36,6 +36,12 @@ class CropPlan {
 // smaller. Parameters: see cv::Mat(Rect)+cv::copyMakeBorder in crop.cc.
 std::unique_ptr<CropPlan> MakeFixedCrop(Params* params);
 
+// Resizes the image until its shorter side is `side`, and cuts a window of
+// `size` there, at random or in the center; of the image, only that window is
+// resized. REQUIRES: size is not larger than `side`.
+std::unique_ptr<CropPlan> MakeScaledCrop(int side, cv::Size size,
+                                         bool at_random);
+
 // The plan for a native_op that crops, or null for other operations.
 std::unique_ptr<CropPlan> MakeCropPlan(absl::string_view native_op,
                                        Params* params);

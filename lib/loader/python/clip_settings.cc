@@ -1,0 +1,43 @@
+#include "lib/loader/python/clip_settings.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "lib/base/status_macros.h"
+#include "lib/loader/mixture/video_library.h"
+#include "lib/media/video/clips.h"
+
+namespace feedrate {
+
+absl::StatusOr<std::unique_ptr<ClipSet>> OpenClips(
+    Settings* settings, const std::vector<std::string>& files,
+    LoaderOptions* options, LabeledSource* labeled) {
+  ClipSetOptions set;
+  set.timing.sampling = settings->Word<ClipSampling>(
+      "sampling", {"random", "uniform", "consecutive", "dense"});
+  set.timing.frames = settings->Count("frames");
+  set.timing.in_seconds =
+      settings->Word<int>("unit", {"frames", "seconds"}) != 0;
+  set.timing.stride = settings->Numbers("stride")[0];
+  set.timing.clips = settings->Count("clips");
+  set.timing.step = settings->Numbers("clip_step")[0];
+  options->recipe.resize = settings->Count("resize");
+  set.recipe = options->recipe;
+  if (options->mix.kind != MixKind::kNone) {
+    return absl::InvalidArgumentError(
+        "transforms: clips are not mixed; mix the batch in your training");
+  }
+  set.fail = options->on_error == OnError::kFail;
+  set.threads = std::max(1, options->workers);
+  RETURN_IF_ERROR(settings->status());
+  ASSIGN_OR_RETURN(*labeled,
+                   OpenSource(settings, files, nullptr, VideoEndings()));
+  const auto open = [](int64_t, const char* path, absl::string_view bytes) {
+    return OpenClip(path, bytes);
+  };
+  return ClipSet::Open(std::move(labeled->source), open, set);
+}
+
+}  // namespace feedrate

@@ -1,0 +1,20 @@
+// What the settings of feedrate_open stand for that describe clips.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/loader/clips/clip_set.h"
+#include "lib/loader/options.h"
+#include "lib/loader/python/settings.h"
+
+namespace feedrate {
+
+// Opens the videos; `options` are those of OptionsOf, and get what else the
+// settings say. `labeled` has the labels of the videos then, and no source.
+absl::StatusOr<std::unique_ptr<ClipSet>> OpenClips(
+    Settings* settings, const std::vector<std::string>& files,
+    LoaderOptions* options, LabeledSource* labeled);
+
+}  // namespace feedrate
