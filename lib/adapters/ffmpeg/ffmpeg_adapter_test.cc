@@ -248,13 +248,13 @@ TEST_F(ClipLoaderTest, TheLastBatchMayBeDropped) {
   EXPECT_EQ(Make()->RunEpoch(command)->items(), 4);
 }
 
-TEST_F(ClipLoaderTest, WhatCannotBeReadIsLeftOutOrFails) {
+TEST_F(ClipLoaderTest, WhatCannotBeReadIsReplacedOrFails) {
   input_.files[1].path = "/absent.avi";
   EpochCommand command;
   command.set_count(5);
   const auto reply = Make()->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->items(), 4);
+  EXPECT_EQ(reply->items(), 5);
   ASSERT_EQ(reply->errors_total(), 1);
   EXPECT_EQ(reply->errors(0).item(), 1);
   EXPECT_THAT(reply->errors(0).reason(), HasSubstr("No such file"));

@@ -25,6 +25,25 @@ absl::StatusOr<Recipe> RecipeOf(const PrepareCommand& command) {
   return recipe;
 }
 
+absl::StatusOr<LoaderOptions> LoaderOptionsOf(const PrepareCommand& command) {
+  const LoaderSpec& loader = command.loader();
+  LoaderOptions options;
+  ASSIGN_OR_RETURN(options.recipe, RecipeOf(command));
+  ASSIGN_OR_RETURN(options.mix, MixOptionsOf(TransformOf(command)));
+  options.batch_size = static_cast<int>(loader.batch_size());
+  options.workers = loader.workers();
+  // All workers fill the same batch, so each prefetched batch is one for all of
+  // them.
+  options.buffers = std::max(1, loader.prefetch());
+  options.persistent = loader.persistent();
+  options.drop_last = loader.drop_last();
+  options.shuffle = loader.shuffle();
+  options.seed = static_cast<uint64_t>(command.seed());
+  options.on_error =
+      loader.on_error() == "fail" ? OnError::kFail : OnError::kSkip;
+  return options;
+}
+
 absl::StatusOr<GpuRecipe> GpuRecipeOf(const PrepareCommand& command) {
   ASSIGN_OR_RETURN(const MixOptions mix, MixOptionsOf(TransformOf(command)));
   ASSIGN_OR_RETURN(const Recipe recipe, RecipeOf(command));

@@ -11,6 +11,7 @@
 #include "lib/adapters/worker/adapter.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/epoch_report.h"
+#include "lib/loader/options.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/source.h"
 #include "lib/records/worker.pb.h"
@@ -22,7 +23,11 @@ namespace feedrate {
 // InvalidArgument as StepsOf. REQUIRES: command.loader is set.
 absl::StatusOr<Recipe> RecipeOf(const PrepareCommand& command);
 
-// The same for a GPU: one transform of `cuda`, several of them, or a mixing
+// Everything else that a command says about a loader, with the recipe and the
+// mixing. InvalidArgument as these. REQUIRES: command.loader is set.
+absl::StatusOr<LoaderOptions> LoaderOptionsOf(const PrepareCommand& command);
+
+// The recipe for a GPU: one transform of `cuda`, several of them, or a mixing
 // operation. InvalidArgument names what one launch cannot do.
 absl::StatusOr<GpuRecipe> GpuRecipeOf(const PrepareCommand& command);
 

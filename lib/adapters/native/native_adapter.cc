@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/adapters/native/loader_job.h"
+#include "lib/adapters/native/native_loader.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/cache_folder.h"
 #include "lib/base/files.h"
@@ -23,7 +24,6 @@
 #include "lib/loader/source/container_source.h"
 #include "lib/loader/source/data_folder.h"
 #include "lib/loader/source/remote_source.h"
-#include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
 #include "lib/records/worker.pb.h"
 #include "lib/storage/object_store.h"
@@ -33,119 +33,6 @@
 
 namespace feedrate {
 namespace {
-
-// The id that each sample shows.
-std::vector<std::optional<int64_t>> IdsOf(const LoaderBatch& batch,
-                                          const Recipe& recipe) {
-  const SampleShape& shape = batch.shape;
-  std::vector<std::optional<int64_t>> ids;
-  for (int i = 0; i < batch.size; ++i) {
-    ids.push_back(IdOfPlanes(batch.data + i * shape.values(), shape.height,
-                             shape.width, recipe.mean, recipe.std,
-                             recipe.input_scale));
-  }
-  return ids;
-}
-
-class NativeStream : public BatchStream {
- public:
-  // `loader` is the epoch's; `before` are the store's counts before it.
-  // `position` is where the epoch begins, if ids are to be read.
-  NativeStream(std::unique_ptr<Epoch> epoch, const Loader& loader,
-               const EpochShare& share, std::optional<StorageCounts> before,
-               std::optional<EpochPosition> position)
-      : epoch_(std::move(epoch)),
-        loader_(loader),
-        share_(share),
-        before_(before),
-        position_(position) {}
-
-  absl::StatusOr<BatchStream::Batch> Next() override {
-    ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch_->Next());
-    if (batch == nullptr) return BatchStream::Batch();
-    BatchStream::Batch taken{batch->size, batch->bytes(), {}};
-    if (position_.has_value()) {
-      taken.ids = IdsOf(*batch, loader_.options().recipe);
-      position_->done = share_.StartAfter(++batches_, loader_.source().size(),
-                                          loader_.options().batch_size);
-    }
-    return taken;
-  }
-
-  absl::Status Finish(EpochReply* reply) override {
-    epoch_->Stop();
-    ReportStages(epoch_->stages(), reply);
-    ReportFaults(epoch_->faults(), reply);
-    if (position_.has_value()) reply->set_state(position_->ToText());
-    if (before_.has_value()) {
-      *reply->mutable_storage() = StorageSince(*before_, loader_.source());
-    }
-    if (loader_.device_bytes() > 0) {
-      reply->set_gpu_allocated_bytes(loader_.device_bytes());
-      reply->set_gpu_reserved_bytes(loader_.device_bytes());
-      reply->set_sync_s(epoch_->sync_s());
-      reply->set_sync_threads(epoch_->threads());
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  std::unique_ptr<Epoch> epoch_;
-  const Loader& loader_;
-  const EpochShare share_;
-  int64_t batches_ = 0;
-  const std::optional<StorageCounts> before_;
-  std::optional<EpochPosition> position_;
-};
-
-class NativeLoader : public PreparedLoader {
- public:
-  // `share` is the rank.
-  NativeLoader(std::unique_ptr<Loader> loader, EpochShare share)
-      : loader_(std::move(loader)), share_(share) {}
-
-  absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
-    // The loader owns the memory for batches, not the epoch: allocated before.
-    EpochRange range;
-    range.first = command.first();
-    range.count = command.count();
-    ASSIGN_OR_RETURN(const EpochPosition begin, BeginOf(command));
-    EpochShare share = share_;
-    share.start = begin.done;
-    RETURN_IF_ERROR(loader_->ReserveFor(range));
-    return TimeEpoch(
-        command, [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
-          const std::optional<StorageCounts> before =
-              StorageOf(loader_->source());
-          ASSIGN_OR_RETURN(
-              std::unique_ptr<Epoch> epoch,
-              share.world > 1 || share.start > 0
-                  ? loader_->StartShare(begin.seed, begin.epoch, share)
-                  : loader_->StartEpoch(begin.seed, begin.epoch, range));
-          return std::make_unique<NativeStream>(
-              std::move(epoch), *loader_, share, before,
-              command.ids() ? std::make_optional(begin) : std::nullopt);
-        });
-  }
-
-  absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
-    const SampleShape& shape = loader_->shape();
-    sample_.resize(shape.values());
-    RETURN_IF_ERROR(loader_->MakeSample(seed, 0, item, sample_.data()));
-    Output output;
-    output.data = sample_.data();
-    output.bytes = static_cast<int64_t>(sample_.size() * sizeof(float));
-    output.dtype = "float32";
-    output.layout = "CHW";
-    output.shape = {shape.channels, shape.height, shape.width};
-    return output;
-  }
-
- private:
-  std::unique_ptr<Loader> loader_;
-  const EpochShare share_;
-  std::vector<float> sample_;
-};
 
 // Measures only copies, since the CPU decodes.
 absl::StatusOr<std::unique_ptr<PreparedLoader>> DeviceLimitsOf(
@@ -187,11 +74,7 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
                    Loader::Create(std::move(source), options, std::move(memory),
                                   std::move(copy)));
   threads_ = std::max(1, options.workers);
-  EpochShare share;
-  share.rank = spec.loader().rank();
-  share.world = RanksOf(spec.loader());
-  if (options.drop_last) share.tail = EpochShare::Tail::kDrop;
-  return std::make_unique<NativeLoader>(std::move(loader), share);
+  return PrepareLoaderOf(std::move(loader), spec.loader());
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareMixture(
@@ -277,20 +160,7 @@ absl::StatusOr<LoaderOptions> NativeOptions(const PrepareCommand& spec) {
         "scope ",
         kCopyScope, "; not ", spec.device(), " in ", loader.scope()));
   }
-  LoaderOptions options;
-  ASSIGN_OR_RETURN(options.recipe, RecipeOf(spec));
-  ASSIGN_OR_RETURN(options.mix, MixOptionsOf(TransformOf(spec)));
-  options.batch_size = static_cast<int>(loader.batch_size());
-  options.workers = loader.workers();
-  // All workers fill the same batch, so each prefetched batch is one for all of
-  // them.
-  options.buffers = std::max(1, loader.prefetch());
-  options.persistent = loader.persistent();
-  options.drop_last = loader.drop_last();
-  options.shuffle = loader.shuffle();
-  options.seed = static_cast<uint64_t>(spec.seed());
-  options.on_error =
-      loader.on_error() == "fail" ? OnError::kFail : OnError::kSkip;
+  ASSIGN_OR_RETURN(LoaderOptions options, LoaderOptionsOf(spec));
   options.ablation = AblationOf(loader.ablation());
   ASSIGN_OR_RETURN(const NativeSettings settings,
                    ParseNativeSettings(
