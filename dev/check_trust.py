@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Tests and benches make up what they read.
 LEFT_OUT = re.compile(
     r"_test\.(cc|py)$|_fuzz\.(cc|h)$|/testing/|/bench|^dev/|^docs/"
-    r"|^testdata/|_benchmark\.cc$|^examples/|_test\.sh$"
+    r"|^testdata/|_benchmark\.cc$|^examples/|_test\.sh$|/cheats/"
 )
 
 # They start programs, from an argument vector.

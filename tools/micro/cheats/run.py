@@ -20,8 +20,8 @@ import sys
 import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-# A harmless cheat takes at least this share of the time of honest work, of which
-# both have their fastest call. A busy machine gets several tries.
+# A harmless cheat takes at least this share of the time of honest work, both in
+# their fastest call. A busy machine gets several tries.
 LEAST_SHARE = 0.7
 TRIES = 3
 
