@@ -11,9 +11,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/shards.h"
 
@@ -365,7 +367,9 @@ absl::StatusOr<std::vector<SourceFile>> StoreItems(
       ASSIGN_OR_RETURN(*labels, lister.ReadLabels());
     }
   }
-  if (items.empty()) return NothingThere(store->url(), objects.size());
+  if (items.empty()) {
+    return NothingThere(store->url(), objects.size(), endings);
+  }
   const int64_t have = static_cast<int64_t>(items.size());
   if (have >= num_items) return items;
   return absl::InvalidArgumentError(
@@ -413,15 +417,17 @@ absl::Status CheckItemSize(const ObjectStore& store, const SourceFile& item) {
                         item.bytes);
 }
 
-absl::Status NothingThere(const std::string& address, size_t objects) {
+absl::Status NothingThere(const std::string& address, size_t objects,
+                          const std::vector<std::string>& endings) {
   return absl::InvalidArgumentError(
       objects == 0
           ? absl::StrCat(address,
                          ": there is nothing; look at the bucket and the "
                          "prefix")
-          : absl::StrCat(address, ": has ", objects,
-                         " objects, but no files of this kind and no tar files "
-                         "of them"));
+          : absl::StrCat(address, ": has ",
+                         Counted(static_cast<int64_t>(objects), "object"),
+                         ", but no .", absl::StrJoin(endings, ", ."),
+                         " files, and no .tar files of them"));
 }
 
 const ObjectInfo* FindObject(const std::vector<ObjectInfo>& objects,

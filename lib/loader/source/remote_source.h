@@ -144,9 +144,10 @@ absl::StatusOr<StoreListing> ListStore(
 // REQUIRES: it is a part of an object.
 absl::Status CheckItemSize(const ObjectStore& store, const SourceFile& item);
 
-// Error for an address without usable data, with advice on what to check.
-// `objects` is the number of objects found there.
-absl::Status NothingThere(const std::string& address, size_t objects);
+// Error for an address without files of these endings, with advice on what to
+// check. `objects` is the number of objects found there.
+absl::Status NothingThere(const std::string& address, size_t objects,
+                          const std::vector<std::string>& endings);
 
 // Finds the object with this name; null if there is none. REQUIRES: `objects`
 // is sorted by name.

@@ -165,7 +165,7 @@ TEST_F(ImageDataTest, WhatIsNotThereIsNamed) {
   Write("notes.txt", "none");
   EXPECT_THAT(
       std::string(OpenImageData(Folder(), Store(Folder())).status().message()),
-      HasSubstr("no images"));
+      HasSubstr("has 1 object, but no .jpg"));
   EXPECT_THAT(
       std::string(OpenImageData(Folder("{0..1}.tar"), {}).status().message()),
       HasSubstr("0.tar: "));

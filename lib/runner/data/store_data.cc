@@ -205,7 +205,9 @@ absl::StatusOr<std::string> PackDataset(const StoreSpec& spec,
   for (const ObjectInfo& object : objects) {
     if (IsItemName(object.name)) items.push_back(object);
   }
-  if (items.empty()) return NothingThere(opened.store->url(), objects.size());
+  if (items.empty()) {
+    return NothingThere(opened.store->url(), objects.size(), ItemNameEndings());
+  }
   Progress progress(std::cerr, isatty(STDERR_FILENO) != 0);
   const auto tell = [&](int64_t done, int64_t total) {
     progress.Show("samples", done, total, "");

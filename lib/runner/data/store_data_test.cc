@@ -250,7 +250,7 @@ TEST_F(StoreDataTest, NothingOfUseIsSaidSo) {
               HasSubstr("there is nothing"));
   Write("far/readme.txt", "x");
   EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
-              HasSubstr("has 1 objects, but no images"));
+              HasSubstr("has 1 object, but no ."));
 }
 
 TEST_F(StoreDataTest, AFolderSaysWhatItHasBesidesItems) {
