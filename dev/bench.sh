@@ -8,6 +8,7 @@
 #   index      our loader with and without an index of JPEG files
 #   module     feedrate.Loader in Python beside the C++ loader
 #   video      decoders and loaders of clips over ours
+#   clips      feedrate.Clips beside torchcodec in a DataLoader
 #   mixture    tf.data over ours, with and without metadata, and the limit;
 #              `mixture FOLDER` on files that tensorflow-datasets wrote
 #   remote     bundles, connections and the cache, 20 ms added to each request
@@ -83,6 +84,12 @@ case "$what" in
         --num_runs="$runs" --libraries=ffmpeg,torchvision --skip_missing |
         speed_ups ffmpeg library settings
     done
+    ;;
+  clips)
+    build //lib/loader/python:feedrate_loader \
+      //lib/loader/mixture:feedrate_frames //lib/media/video:write_videos
+    "$(python_of configs/requirements/current/torch_video.lock)" -B \
+      python/tests/clips_bench.py --rounds="$runs" "$@"
     ;;
   mixture)
     build //tools/mixture //tools/aggregate //lib/adapters/native:worker_native
