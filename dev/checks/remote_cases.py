@@ -238,7 +238,7 @@ class RemoteTest(unittest.TestCase):
     def test_bad_input_is_one_clear_line(self):
         self.refuse("s3://nobucket/val", "nobucket")
         self.refuse("s3://data/none", "s3://data/none", "nothing")
-        self.refuse("s3://data/notes", "no images")
+        self.refuse("s3://data/notes", "but no .jpg")
         self.refuse("s3://data/../val", "..")
         self.refuse("s3://data/a b/ü", "nothing")
         self.refuse("s3://", "s3://")

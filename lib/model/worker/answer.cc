@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <new>
 #include <string>
 
@@ -39,6 +40,13 @@ void AnswerError(const std::string& kind, const std::string& what) {
 }
 
 }  // namespace
+
+void CheckFinite(double value, const std::string& what, int64_t step) {
+  if (std::isfinite(value)) return;
+  throw Diverged(what + " of step " + std::to_string(step) + " is " +
+                 (std::isnan(value) ? "no number" : "infinite") +
+                 "; try a lower --learning_rate, or --clip_norm");
+}
 
 void Answer(const TrainReply& reply) {
   std::string line;

@@ -2,8 +2,10 @@
 // a runner listens there, else on standard output.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
+#include <string>
 
 #include "lib/records/train_worker.pb.h"
 
@@ -14,6 +16,9 @@ class Diverged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// Throws it, with the step and what helps, unless `value` is finite.
+void CheckFinite(double value, const std::string& what, int64_t step);
 
 void Answer(const TrainReply& reply);
 

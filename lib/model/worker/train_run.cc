@@ -43,13 +43,6 @@
 namespace feedrate {
 namespace {
 
-void CheckFinite(double value, const std::string& what, int64_t step) {
-  if (std::isfinite(value)) return;
-  throw Diverged(what + " of step " + std::to_string(step) + " is " +
-                 (std::isnan(value) ? "no number" : "infinite") +
-                 "; try a lower --learning_rate, or --clip_norm");
-}
-
 class Training {
  public:
   Training(const TrainSpec& spec, const Tell& tell)
@@ -171,9 +164,8 @@ class Training {
     optimizer_options.learning_rate = spec_.learning_rate;
     optimizer_options.clip_norm = spec_.clip_norm;
     optimizer_options.weight_decay = spec_.weight_decay;
-    StepEngine* const engine = MakeEngine(optimizer_options);
-    step_engine_ = engine;
-    if (engine == nullptr) {
+    step_engine_ = MakeEngine(optimizer_options);
+    if (step_engine_ == nullptr) {
       optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
     }
     std::optional<Checkpoint> checkpoint;
@@ -183,12 +175,12 @@ class Training {
         checkpoint.has_value() ? &checkpoint->meta : nullptr,
         [this] { TellProgress(0); });
     if (spec_.epochs > 0) spec_.steps = data_->StepsOf(spec_.epochs);
-    if (spec_.world_size > 1) MakeSync(engine != nullptr);
+    if (spec_.world_size > 1) MakeSync(step_engine_ != nullptr);
     TrainerParts parts;
     parts.device = device_.get();
     parts.model = model_.get();
     parts.optimizer = optimizer_.get();
-    parts.engine = engine;
+    parts.engine = step_engine_;
     parts.batches = data_->batches();
     parts.sync = sync_.get();
     parts.bucket_bytes = spec_.bucket_bytes;
