@@ -29,7 +29,7 @@ struct Record {
   uint64_t picture_bytes;
   uint64_t offset;  // From the begin of the file.
   uint32_t bytes;
-  uint32_t own_checksum;  // Of the entries and the key.
+  uint32_t own_checksum;  // Covers the entries and the key.
 };
 static_assert(sizeof(Record) == 32, "written as it is");
 

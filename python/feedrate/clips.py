@@ -208,7 +208,7 @@ def _distances(stride: Any, step: Any) -> list[str]:
     in_seconds = isinstance(stride, (float, np.floating))
     settings = [f"unit={'seconds' if in_seconds else 'frames'}"]
     for name, value in (("stride", stride), ("step", step)):
-        # Of transforms, the library says `step` too.
+        # For transforms, the library says `step` too.
         setting = "clip_step" if name == "step" else name
         if name == "step" and value is None:
             settings.append(f"{setting}=0")

@@ -78,7 +78,7 @@ class ClipMaker : public ItemMaker {
   const ClipSet& set_;
   const std::unique_ptr<SampleMaker> maker_;
   int64_t video_ = -1;
-  // Of video_, or null.
+  // Reads video_; null if none is open.
   std::unique_ptr<ClipReader> reader_;
 };
 

@@ -75,7 +75,7 @@ class ClipSet : public MadeSource {
 
   const Source& videos() const { return *videos_; }
   const ClipSetOptions& options() const { return options_; }
-  // Of a frame.
+  // What one frame has.
   const SampleShape& shape() const { return shape_; }
   // Number of the first clip of a video, and of those after its last.
   int64_t first_clip(int64_t video) const { return first_[video]; }

@@ -48,7 +48,7 @@ class EpisodeMaker : public ItemMaker {
   EpisodeMaker(const EpisodeSet& set, const EpisodeLayout& layout,
                int64_t capacity);
 
-  // Of the batches that follow.
+  // For the batches that follow.
   void set_capacity(int64_t capacity) { capacity_ = capacity; }
 
   absl::Status Make(int64_t item, uint64_t seed, absl::string_view bytes,

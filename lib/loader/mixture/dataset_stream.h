@@ -202,7 +202,7 @@ class FrameDecoderOf {
   struct Opened {
     ImageInfo info;
     bool is_jpeg = false;
-    // Of other files.
+    // Only for files that are no JPEG.
     ImageView whole;
   };
   absl::StatusOr<Opened> Open(absl::string_view file);

@@ -52,7 +52,7 @@ struct feedrate_facts {
   int32_t channels;
   int32_t height;
   int32_t width;
-  // Of a clip; of images 1.
+  // Frames per clip; 1 for images.
   int32_t frames;
   // 1 if samples are mixed, otherwise 0.
   int32_t mixes;

@@ -219,7 +219,7 @@ std::string DescribeEpisodes(const EpisodeSet& set,
                        {{"index", memory.index},
                         {"episodes", memory.episodes},
                         {"batches", batches},
-                        // Of batches, and of whole episodes.
+                        // For batches, and for whole episodes.
                         {"decoders", 2 * threads * memory.decoder}}}};
   return about.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

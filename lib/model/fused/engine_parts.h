@@ -133,7 +133,7 @@ struct FusedEngine::Fp8 {
   // Fp8Scale, kFp8History floats of each, and the number of updates.
   at::Tensor scales, history, step;
   std::vector<Block> blocks;
-  // Of all blocks: what one layer's backward pass leaves for the next.
+  // Shared by all blocks: what one layer's backward pass leaves for the next.
   Tensor branch_gradient, wide_gradient;
   // Fp8Weight of each matrix, on the device.
   at::Tensor weights;

@@ -323,7 +323,7 @@ void CheckProducts(int64_t rows, int64_t width, int64_t hidden) {
   const std::vector<double>& summed = step == 1 ? want_gradient : all_gradient;
   for (size_t i = 0; i < summed.size(); ++i)
     want_dbias[i % hidden] += summed[i];
-  // Of many rows, with FP8's own errors, which even out.
+  // Sums of many rows, with FP8's own errors, which even out.
   Hold("  down, gradient of the bias", dbias.Read(), want_dbias,
        step == 1 ? kRounded : kE5m2Bar);
   if (step == 1) HoldScale(activated.Scale(), want_activated);
