@@ -1,12 +1,14 @@
 """Images that tell which they are, for the tests of feedrate.Loader."""
 
 import contextlib
+import http.server
 import io
 import pathlib
 import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -118,6 +120,38 @@ def store(python, folder):
             yield int(process.stdout.readline())
         finally:
             process.stdin.close()
+
+
+class _Plain(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        data = self.server.files[self.path.partition("?")[0]]
+        begin, end = 0, len(data)
+        if given := self.headers["Range"]:
+            begin, last = map(int, given.removeprefix("bytes=").split("-"))
+            end = min(last + 1, end)
+        self.send_response(206 if given else 200)
+        if given:
+            self.send_header(
+                "Content-Range", f"bytes {begin}-{end - 1}/{len(data)}"
+            )
+        self.send_header("Content-Length", str(end - begin))
+        self.end_headers()
+        self.wfile.write(data[begin:end])
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def plain_server(files):
+    """A web server of `files`, bytes by path, that names no versions."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Plain) as server:
+        server.files = files
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
 
 
 class Case(unittest.TestCase):

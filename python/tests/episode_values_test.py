@@ -407,9 +407,39 @@ class StoreTest(episode_cases.Case):
             self.assertFalse(path.exists())
             with self.assertRaisesRegex(FileNotFoundError, "c: .*nothing"):
                 self.episodes("s3://public/c", **how)
+            # A folder becomes an object; names of the copy's own files.
+            copied = bucket / "copied"
+            episode_cases.write_set(copied / "0.tfrecord", [2])
+            self.assertEqual(self.episodes("s3://public/copied", **how).size, 2)
+            (copied / "0.tfrecord" / "0.tfrecord").rename(copied / "one")
+            (copied / "0.tfrecord").rmdir()
+            (copied / "one").rename(copied / "0.tfrecord")
+            self.assertEqual(self.episodes("s3://public/copied", **how).size, 2)
         with self.assertRaisesRegex(ValueError, "cache_dir too"):
             self.episodes("s3://public/b")
         self.assertEqual(self.episodes(f"file://{NEW}", crop=32).size, 30)
+
+    def test_a_server_without_versions(self):
+        a, b = (
+            (episode_cases.write_set(self.folder / name, [5, 7]) / "0.tfrecord")
+            for name in ("a", "b")
+        )
+        changed = bytearray(b.read_bytes())
+        cache = self.folder / "cache"
+        with cases.plain_server({"/0.tfrecord": a.read_bytes()}) as server:
+            url = (
+                f"http://127.0.0.1:{server.server_port}/0.tfrecord?Signature=s3"
+            )
+            data = self.episodes(url, cache_dir=cache)
+            self.assertEqual(data.datasets[0]["name"], "0.tfrecord")
+            names = "".join(path.name for path in cache.rglob("*"))
+            self.assertNotIn("s3", names)
+            # As large as before: nothing says that it is another.
+            changed[-1] ^= 1
+            server.files["/0.tfrecord"] = bytes(changed)
+            self.episodes(url, cache_dir=cache)
+            (copy,) = cache.rglob("0.tfrecord/0.tfrecord")
+            self.assertEqual(copy.read_bytes(), changed)
 
 
 class StatisticsTest(episode_cases.Case):

@@ -90,10 +90,7 @@ absl::StatusOr<Sources> SourcesOf(const std::vector<std::string>& lines,
   for (size_t i = 0; i < all.sources.size(); ++i) {
     std::string& name = all.sources[i].name;
     // Folders of the same name at several places.
-    if (!names.insert(name).second) {
-      name = absl::StrCat(name, "#", i);
-      names.insert(name);
-    }
+    while (!names.insert(name).second) absl::StrAppend(&name, "#", i);
   }
   return all;
 }

@@ -63,7 +63,10 @@ absl::Status CopyObject(const ObjectInfo& object, ObjectStore* store,
 
 absl::Status CopyRun(const std::vector<ObjectInfo>& objects, size_t begin,
                      size_t end, ObjectStore* store, ObjectWriter* folder) {
-  if (end == begin + 1) return CopyObject(objects[begin], store, folder);
+  // Pieces of an object without a version could be of two.
+  if (end == begin + 1 && !objects[begin].version.empty()) {
+    return CopyObject(objects[begin], store, folder);
+  }
   std::vector<std::string> contents;
   RETURN_IF_ERROR(ReadObjects(objects, begin, end, store, &contents));
   for (size_t i = begin; i < end; ++i) {
@@ -131,9 +134,10 @@ absl::StatusOr<std::string> CopyOfStore(const StoreSpec& spec) {
     return absl::InvalidArgumentError(absl::StrCat(
         spec.url, ": there is nothing; look at the bucket and the prefix"));
   }
-  absl::string_view name = spec.url;
+  // As the store shows it: without a signature.
+  absl::string_view name = store->url();
   while (!name.empty() && name.back() == '/') name.remove_suffix(1);
-  const std::string folder = JoinPath(place, BaseName(name));
+  const std::string folder = JoinPath(JoinPath(place, "data"), BaseName(name));
   const std::string list = JoinPath(place, "copied");
   Copied had = ReadCopied(list);
   Copied copied;
@@ -142,7 +146,9 @@ absl::StatusOr<std::string> CopyOfStore(const StoreSpec& spec) {
     RETURN_IF_ERROR(CheckObjectName(*store, object.name));
     const auto known = had.find(object.name);
     const auto bytes = PlainFileBytes(JoinPath(folder, object.name));
-    if (known != had.end() && known->second == LineOf(object) && bytes.ok() &&
+    // Without a version, nobody knows whether it has changed.
+    if (!object.version.empty() && known != had.end() &&
+        known->second == LineOf(object) && bytes.ok() &&
         *bytes == object.bytes) {
       copied[object.name] = LineOf(object);
     } else {
@@ -152,8 +158,16 @@ absl::StatusOr<std::string> CopyOfStore(const StoreSpec& spec) {
   }
   for (const auto& [gone, line] : had) {
     RETURN_IF_ERROR(CheckObjectName(*store, gone));
-    unlink(JoinPath(folder, gone).c_str());
+    const std::string path = JoinPath(folder, gone);
+    unlink(path.c_str());
+    // An object may now have the name of a folder that is empty.
+    for (std::string above = ParentFolder(path);
+         above != folder && rmdir(above.c_str()) == 0;) {
+      above = ParentFolder(above);
+    }
   }
+  // What is not whole must not count as copied, whatever ends this.
+  RETURN_IF_ERROR(WriteCopied(list, copied));
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectWriter> writer,
                    NewFolderWriter(folder));
   for (size_t begin = 0; begin < missing.size();) {
@@ -164,7 +178,6 @@ absl::StatusOr<std::string> CopyOfStore(const StoreSpec& spec) {
     }
     RETURN_IF_ERROR(WriteCopied(list, copied));
   }
-  if (missing.empty()) RETURN_IF_ERROR(WriteCopied(list, copied));
   return folder;
 }
 
