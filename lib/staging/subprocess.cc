@@ -59,6 +59,9 @@ bool IsProgram(const char* path) {
 }  // namespace
 
 std::string FindProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    return IsProgram(name.c_str()) ? name : "";
+  }
   const char* variable = getenv("PATH");
   const std::string path = variable != nullptr ? variable : "/usr/bin:/bin";
   size_t begin = 0;

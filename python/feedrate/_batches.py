@@ -350,6 +350,9 @@ class Batches:
             stacklevel=4,
         )
 
+    def _warn_of_left_out(self) -> None:
+        """What is new when an epoch begins."""
+
     def _check_usable(self) -> None:
         if os.getpid() != self._pid:
             raise RuntimeError(

@@ -59,6 +59,7 @@ class Pass:
         _library.check(
             loader._library.feedrate_start(loader._handle, epoch, start)
         )
+        loader._warn_of_left_out()
         loader._told = 0
         self._error = ""
         self._start = start

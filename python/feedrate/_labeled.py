@@ -25,6 +25,8 @@ class Labeled(Batches):
     _gpu = -1
     # By DLPack alone.
     _passes_on = False
+    # Of _library.left_out, what a warning has told.
+    _told_left_out = ""
 
     def _items(
         self,
@@ -134,9 +136,7 @@ class Labeled(Batches):
                 f" {self.world_size} ranks are less than batch_size="
                 f"{self.batch_size} on each"
             )
-        left_out = _library.left_out(self._handle)
-        if left_out:
-            texts.append(f"{self._path}: {left_out}")
+        self._warn_of_left_out()
         missing = np.flatnonzero(self.labels < 0)
         if 0 < len(missing) < self._named:
             texts.append(
@@ -145,6 +145,17 @@ class Labeled(Batches):
             )
         for text in texts:
             warnings.warn(f"{self._name}: {text}", RuntimeWarning, stacklevel=3)
+
+    def _warn_of_left_out(self) -> None:
+        left_out = _library.left_out(self._handle)
+        if left_out == self._told_left_out:
+            return
+        self._told_left_out = left_out
+        warnings.warn(
+            f"{self._name}: {self._path}: {left_out}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
     def _deliver(self, batch: _library.Batch) -> tuple[Any, ...]:
         items = np.ctypeslib.as_array(batch.items, (batch.size,)).copy()

@@ -137,6 +137,21 @@ class IndexTest(cases.Case):
         with self.assertRaisesRegex(ValueError, "is no index of JPEG files"):
             self.loader(images, index=True)
 
+    def test_an_index_that_cannot_be_kept_is_told(self):
+        cases.write_jpegs(self.folder / "images", 4)
+        home = self.folder / "home"
+        home.mkdir()
+        loader = self.loader(self.folder / "images", index=home / "index")
+        home.rmdir()
+        home.write_text("no folder")
+        list(loader)
+        # When the first epoch ended; once.
+        with self.assertWarnsRegex(RuntimeWarning, "home/index.*: cannot"):
+            list(loader)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            list(loader)
+
     def test_what_an_index_is_not_for(self):
         with self.assertRaisesRegex(ValueError, "index=True.*path of a file"):
             self.loader(self.array(), index=True)

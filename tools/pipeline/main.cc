@@ -25,6 +25,7 @@
 #include "lib/runner/core/job_list.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
+#include "lib/runner/data/index_data.h"
 #include "lib/runner/data/store_data.h"
 #include "lib/runner/loader/audit_flags.h"
 #include "lib/runner/loader/loader_report.h"
@@ -52,6 +53,11 @@ DEFINE_bool(
 DEFINE_bool(connection_efficiency, true,
             "for data in a store, also measure a single connection for "
             "comparison, for up to 2 s per job");
+DEFINE_string(
+    make_index, "",
+    "FILE: measure nothing; instead note places inside the JPEG files of "
+    "--dataset at which decoding can start, so that loaders read less of them; "
+    "what the index has is kept");
 DEFINE_string(
     make_shards, "",
     "WHERE: measure nothing; instead pack the images and .npy arrays of "
@@ -101,6 +107,7 @@ ToolInfo Info() {
       "--containers=all --libraries=native,torchdata,webdataset,tfdata",
       "pipeline --make_shards=shards --dataset=s3://bucket/prefix",
       "pipeline --make_shards=s3://bucket/shards --dataset=/data/images",
+      "pipeline --make_index=images/feedrate.jpegindex --dataset=images",
   };
   info.flag_files = {"tools/pipeline/main.cc", kAuditFlagsFile, kRunFlagsFile,
                      kStoreFlagsFile, kOverrideFlagsFile};
@@ -152,24 +159,31 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   return options;
 }
 
-absl::StatusOr<ExitCode> PackFromFlags() {
+// --make_shards or --make_index.
+absl::StatusOr<std::string> MakeFromFlags() {
+  if (!FLAGS_make_shards.empty() && !FLAGS_make_index.empty()) {
+    return absl::InvalidArgumentError(
+        "--make_shards and --make_index are two runs");
+  }
   ASSIGN_OR_RETURN(StoreSpec store, StoreSpecFromFlags());
   store.url = OverridesFromFlags().ValueOr("dataset", "");
   if (store.url.empty()) {
-    return absl::InvalidArgumentError(
-        "--make_shards needs --dataset=WHERE, a folder or the address of a "
-        "store");
+    return absl::InvalidArgumentError(absl::StrCat(
+        FLAGS_make_index.empty() ? "--make_shards" : "--make_index",
+        " needs --dataset=WHERE, a folder or the address of a store"));
   }
+  if (!FLAGS_make_index.empty()) return IndexDataset(store, FLAGS_make_index);
   ASSIGN_OR_RETURN(const int64_t shard_bytes,
                    SizeOfFlag("--shard_bytes", FLAGS_shard_bytes, 1));
-  ASSIGN_OR_RETURN(const std::string summary,
-                   PackDataset(store, FLAGS_make_shards, shard_bytes));
-  std::cerr << "pipeline: " << PrintableText(summary) << "\n";
-  return ExitCode::kDone;
+  return PackDataset(store, FLAGS_make_shards, shard_bytes);
 }
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
-  if (!FLAGS_make_shards.empty()) return PackFromFlags();
+  if (!FLAGS_make_shards.empty() || !FLAGS_make_index.empty()) {
+    ASSIGN_OR_RETURN(const std::string summary, MakeFromFlags());
+    std::cerr << "pipeline: " << PrintableText(summary) << "\n";
+    return ExitCode::kDone;
+  }
   ASSIGN_OR_RETURN(RunOptions options, OptionsFromFlags());
   return RunAndSummarize(
       std::move(options),

@@ -11,6 +11,7 @@ sys.path.insert(0, "tools/micro")
 import harness  # noqa: E402
 
 PIPELINE = "tools/pipeline/pipeline"
+STAGE = "tools/stage_dataset/stage_dataset"
 RGB = "configs/native/rgb_pipeline_cpu.textproto"
 NINE = "configs/native/9ch_pipeline_cpu.textproto"
 TRAINING = "configs/native/training_pipeline_cpu.textproto"
@@ -249,12 +250,62 @@ class NativeTest(harness.TestCase):
         every = row["dataset"]["bytes"] * row["loader"]["epochs"]
         self.assertGreater(row["cache"]["bytes_read"], 0.9 * every)
 
-    def test_a_corrupt_file_is_left_out_or_fails(self):
+    def four_images(self):
+        """Copies them into the folder."""
         Run(RGB, *SMALL, "--transforms=HorizontalFlip")  # Writes the files.
         cache = pathlib.Path(harness.environment()["XDG_CACHE_HOME"])
         made = sorted(cache.glob("feedrate/synthetic/*/*.jpg"))[:4]
         for path in made:
             (self.folder / path.name).write_bytes(path.read_bytes())
+        return made
+
+    def test_an_index_is_made_while_staging_and_kept(self):
+        self.four_images()
+        there = harness.new_folder()
+        stage = [STAGE, f"--source={self.folder}", f"--dest={there}"]
+        staged = harness.Run([*stage, "--index"])
+        self.assertEqual(staged.code, 0, staged.stderr)
+        self.assertIn(f"made {there}/feedrate.jpegindex", staged.stderr)
+        index = there / "feedrate.jpegindex"
+        first = index.read_bytes()
+
+        def again(dataset):
+            make = [PIPELINE, f"--make_index={index}", f"--dataset={dataset}"]
+            return harness.Run(make)
+
+        # The same pictures, elsewhere and under other names.
+        shards = self.folder / "shards"
+        pack = [PIPELINE, f"--make_shards={shards}", f"--dataset={there}"]
+        self.assertEqual(harness.Run(pack).code, 0)
+        for dataset in (there, shards):
+            run = again(dataset)
+            self.assertEqual(run.code, 0, run.stderr)
+            self.assertIn("4 items, ", run.stderr)
+            self.assertIn("4 that were in the index, 0 with", run.stderr)
+        self.assertEqual(index.read_bytes(), first)
+        (there / "broken.jpg").write_bytes(b"\xff\xd8 no image")
+        run = again(there)
+        self.assertEqual(run.code, 2)
+        self.assertRegex(run.stderr, "1 that cannot be used.*broken.jpg: ")
+        self.assertEqual(index.read_bytes(), first)
+
+    def test_mistakes_with_an_index_are_one_line(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        index = self.folder / "index"
+        for flags, text in (
+            ((), "--make_index needs --dataset=WHERE"),
+            ((f"--dataset={empty}",), f"{empty}: has no images"),
+            ((f"--dataset={self.folder}/none",), "none: cannot list"),
+        ):
+            run = harness.Run([PIPELINE, f"--make_index={index}", *flags])
+            self.assertEqual(run.code, 1, run.stderr)
+            self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+            self.assertIn(text, run.stderr)
+            self.assertFalse(index.exists())
+
+    def test_a_corrupt_file_is_left_out_or_fails(self):
+        made = self.four_images()
         (self.folder / "broken.jpg").write_bytes(b"\xff\xd8 no image")
         # Sorted first, so that the check against the reference meets it.
         cut = made[0].read_bytes()[:20000]

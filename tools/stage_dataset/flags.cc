@@ -110,6 +110,11 @@ const Flag kFlags[] = {
        flags->options.force = value == "true";
        return Status();
      }},
+    {"index", true, "then make an index of JPEG files",
+     [](const std::string& value, Flags* flags) {
+       flags->index = value == "true";
+       return Status();
+     }},
     {"format", false, "text, or jsonl for one record on stdout",
      [](const std::string& value, Flags* flags) {
        flags->json = value == "jsonl";

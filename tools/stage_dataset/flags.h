@@ -13,6 +13,7 @@ namespace feedrate {
 
 struct Flags {
   tar::StageOptions options;
+  bool index = false;
   bool json = false;  // --format=jsonl.
   bool help = false;
   bool version = false;
@@ -66,6 +67,9 @@ Flags (hyphens or underscores; --flag=value or --flag value)
   --no-sync             do not wait for the disk; the sentinel is then valid
                         until the next boot
   --force               stage again even if the data set is already staged
+  --index               then make DIR/feedrate.jpegindex, with which loaders
+                        read less of each JPEG; needs the program pipeline,
+                        beside this one or on the PATH
   --format=NAME         what is written on stdout at the end: nothing, or one
                         record {text|jsonl} (default text)
   --help, --version, --completion=bash|zsh|fish
@@ -73,7 +77,8 @@ Flags (hyphens or underscores; --flag=value or --flag value)
 Exit codes
   0    staged, now or earlier
   1    a mistake on the command line
-  2    the run failed, or the archive was refused; there is no sentinel
+  2    the run failed, or the archive was refused; there is no sentinel,
+       unless only --index failed
   130  interrupted; run it again to continue
 
 Always skipped and counted: .DS_Store, ._*, __MACOSX, .AppleDouble, extended

@@ -23,7 +23,7 @@ TEST(ParseFlags, ReadsAllOfThem) {
   const Flags flags =
       Parsed({"--source=s", "--dest=d", "--expected-bytes=14136559616",
               "--sha256=" + std::string(64, 'A'), "--strip-components=1",
-              "--threads=4", "--max-bytes=9", "--no-sync", "--force",
+              "--threads=4", "--max-bytes=9", "--no-sync", "--force", "--index",
               "--format=jsonl"});
   EXPECT_EQ(flags.options.source, "s");
   EXPECT_EQ(flags.options.dest, "d");
@@ -34,6 +34,7 @@ TEST(ParseFlags, ReadsAllOfThem) {
   EXPECT_EQ(flags.options.max_bytes, 9u);
   EXPECT_FALSE(flags.options.sync);
   EXPECT_TRUE(flags.options.force);
+  EXPECT_TRUE(flags.index);
   EXPECT_TRUE(flags.json);
 }
 

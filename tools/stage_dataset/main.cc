@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -61,6 +63,36 @@ int Print(const char* text) {
                               strerror(errno)));
 }
 
+// This program links nothing that reads pictures, so another one does it.
+std::string FindPipeline() {
+  char own[PATH_MAX] = "";
+  if (readlink("/proc/self/exe", own, sizeof(own) - 1) > 0) {
+    const std::string folder(own, strrchr(own, '/') - own);
+    for (const char* place : {"/pipeline", "/../pipeline/pipeline"}) {
+      const std::string path = tar::FindProgram(folder + place);
+      if (!path.empty()) return path;
+    }
+  }
+  return tar::FindProgram("pipeline");
+}
+
+tar::Status MakeIndex(const std::string& folder) {
+  const std::string program = FindPipeline();
+  if (program.empty()) {
+    return tar::Failed(
+        "--index: needs the program pipeline, beside this one or on the PATH; "
+        "the data set is staged");
+  }
+  // From the root, so that no name of a folder looks like an address.
+  char* const root = realpath(folder.c_str(), nullptr);
+  const std::string place = root == nullptr ? folder : root;
+  free(root);
+  std::string ignored;
+  return tar::RunProgram({program, "--dataset=" + place,
+                          "--make_index=" + place + "/feedrate.jpegindex"},
+                         /*timeout_s=*/0, &ignored);
+}
+
 int Run(const std::vector<std::string>& arguments) {
   Flags flags;
   if (tar::Status status = ParseFlags(arguments, &flags); !status.ok()) {
@@ -80,6 +112,13 @@ int Run(const std::vector<std::string>& arguments) {
     return Complain(status);
   }
   fprintf(stderr, "stage_dataset: %s\n", tar::ReportLine(report).c_str());
+  if (flags.index) {
+    if (tar::Status status = MakeIndex(flags.options.dest); !status.ok()) {
+      return Complain(status);
+    }
+    fprintf(stderr, "stage_dataset: made %s/feedrate.jpegindex\n",
+            flags.options.dest.c_str());
+  }
   if (!flags.json) return 0;
   return Print((tar::ReportJson(report, version) + "\n").c_str());
 }

@@ -109,6 +109,9 @@ class HostEngine : public Engine {
   const FaultList* faults() const override {
     return epoch_ == nullptr ? nullptr : &epoch_->faults();
   }
+  std::string index_problem() const override {
+    return loader_->index_problem();
+  }
 
  private:
   const std::unique_ptr<Loader> loader_;
@@ -197,14 +200,11 @@ int WithLoader(int64_t number, const Work& work) {
 // `source` is a unique_ptr of a Source or a MadeSource.
 template <typename SourcePtr>
 absl::StatusOr<std::unique_ptr<Engine>> MakeHostEngine(
-    SourcePtr source, std::unique_ptr<BatchMemory> memory, OpenLoader* opened) {
+    SourcePtr source, std::unique_ptr<BatchMemory> memory,
+    const LoaderOptions& options) {
   ASSIGN_OR_RETURN(
       std::unique_ptr<Loader> loader,
-      Loader::Create(std::move(source), opened->options, std::move(memory)));
-  if (!loader->index_problem().empty()) {
-    absl::StrAppend(&opened->left_out, opened->left_out.empty() ? "" : "; ",
-                    loader->index_problem());
-  }
+      Loader::Create(std::move(source), options, std::move(memory)));
   return std::make_unique<HostEngine>(std::move(loader));
 }
 
@@ -245,7 +245,8 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeImages(
   opened->samples = source->size();
   return gpu.device >= 0
              ? make_gpu_engine(std::move(source), opened->options, gpu)
-             : MakeHostEngine(std::move(source), std::move(memory), opened);
+             : MakeHostEngine(std::move(source), std::move(memory),
+                              opened->options);
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeEpisodes(
@@ -258,7 +259,7 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeEpisodes(
   opened->left_out = set->left_out();
   opened->samples = set->samples();
   return MakeHostEngine(std::unique_ptr<MadeSource>(std::move(set)),
-                        std::move(memory), opened);
+                        std::move(memory), opened->options);
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeClips(
@@ -276,7 +277,7 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeClips(
   opened->clips = set.get();
   opened->samples = set->size();
   return MakeHostEngine(std::unique_ptr<MadeSource>(std::move(set)),
-                        std::move(memory), opened);
+                        std::move(memory), opened->options);
 }
 
 absl::Status Open(Settings settings, const std::vector<std::string>& files,
@@ -444,7 +445,10 @@ int feedrate_classes(int64_t loader, char* names, int64_t* bytes) {
 int feedrate_left_out(int64_t loader, const char** text) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
     thread_local std::string line;  // NOLINT: the caller reads it.
-    line = feedrate::PrintableText(open->left_out);
+    const std::string problem = open->engine->index_problem();
+    line = feedrate::PrintableText(absl::StrCat(
+        open->left_out, open->left_out.empty() || problem.empty() ? "" : "; ",
+        problem));
     *text = line.c_str();
     return absl::OkStatus();
   });

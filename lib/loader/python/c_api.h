@@ -68,8 +68,9 @@ int feedrate_labels(int64_t loader, int64_t* labels);
 // The same as feedrate_names for the classes that labels are numbers of; none
 // if they are no folders.
 int feedrate_classes(int64_t loader, char* names, int64_t* bytes);
-// What is not among the items, such as "ignored 2 files: 2 .tif", or empty.
-// Valid until the thread's next call.
+// What is not among the items, such as "ignored 2 files: 2 .tif", and why the
+// index could not be read or, when an epoch has ended, written; or empty. Valid
+// until the thread's next call.
 int feedrate_left_out(int64_t loader, const char** text);
 // Of a loader of episodes: its data sets, the fields of its batches, and what
 // needs memory, as JSON. Valid until the thread's next call.

@@ -34,6 +34,8 @@ class Engine {
   virtual std::vector<ItemFault> End() = 0;
   // Null while no epoch is under way.
   virtual const FaultList* faults() const = 0;
+  // Loader::index_problem.
+  virtual std::string index_problem() const { return ""; }
 };
 
 // A GPU, and who decodes for it: see lib/loader/cuda/gpu_work.h.
