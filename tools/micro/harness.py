@@ -108,7 +108,11 @@ def lines(jobs):
     return "".join(json.dumps(j) + "\n" for j in jobs)
 
 
-SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile 1: 0"
+SPIN = """import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.write(1, b"!")
+while 1: 0
+"""
 
 
 @contextlib.contextmanager
@@ -123,14 +127,16 @@ def load():
     try:
         for processor in [processors[0], processors[0], *processors]:
             command = [sys.executable, "-c", SPIN, str(processor)]
-            busy.append(subprocess.Popen(command))
+            busy.append(subprocess.Popen(command, stdout=subprocess.PIPE))
+        for process in busy:
+            process.stdout.read(1)
         os.sched_setaffinity(0, processors[:1])
         yield
     finally:
         os.sched_setaffinity(0, processors)
         for process in busy:
             process.kill()
-            process.wait()
+            process.communicate()
 
 
 # A machine that runs tests is never quiet, and tests count runs.
