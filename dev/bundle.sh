@@ -109,7 +109,9 @@ add_scripts() {
   done
   install -m 755 dev/ci_workflow.py "$1/libexec/ci_workflow.py"
   install -m 755 tools/mixture/study.py "$1/libexec/study.py"
-  install -m 755 tools/pipeline/bench_folder.py "$1/libexec/bench_folder.py"
+  for name in bench_folder first_commands; do
+    install -m 755 "tools/pipeline/$name.py" "$1/libexec/$name.py"
+  done
 }
 
 # Everything else that belongs into the bundle $1.

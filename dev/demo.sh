@@ -60,13 +60,21 @@ loaders="$folder/loaders.jsonl"
 page="$folder/report.html"
 rm -f "$rows" "$loaders" "$page"
 
+# Tables within seconds, on a busy machine too, which is told.
+quick=() few=()
+if [[ $# -eq 0 ]]; then
+  quick=(--quiet_wait=2 --stable_within=0)
+  few=(--num_items=32)
+fi
+
 show collect_env --print=profile
-show plan "--config=$config" --emit=table
+show plan "--config=$config" "${few[@]}" --emit=table
 # `aggregate` prints the tables.
-show micro "--config=$config" --skip_missing --format=jsonl "--output=$rows"
+show micro "--config=$config" "${few[@]}" "${quick[@]}" --skip_missing \
+  --format=jsonl "--output=$rows"
 show aggregate --by=transform,library,equivalence.label "$rows"
-show pipeline "--config=$loader_config" --skip_missing --format=jsonl \
-  "--output=$loaders"
+show pipeline "--config=$loader_config" "${quick[@]}" \
+  --skip_missing --format=jsonl "--output=$loaders"
 show aggregate --by=transform,library "$loaders"
 show report "$rows" "$loaders" "--output=$page"
 echo

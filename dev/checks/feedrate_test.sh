@@ -69,11 +69,38 @@ for words in '^[0-9]* images, ' '^  native  *[0-9,]*   [0-9,]* to ' \
   grep -q "$words" "$work/answer" || fail "bench: $(cat "$work/answer")"
 done
 [[ -s "$work/bench/report.html" ]] || fail "bench makes no page"
-for mistake in "$work/none: no such folder" \
+for mistake in "$work/none: No such file or directory; name a folder" \
   "$work/bench: no images, videos or episodes"; do
   err="$(./feedrate bench "${mistake%%: *}" 2>&1)" && fail "bench: $mistake"
   [[ "$err" == *"$mistake"* ]] || fail "bench: $err"
 done
+
+err="$(./feedrate bench testdata/media/BUILD 2>&1)" && fail "bench of a file"
+[[ "$err" == *"Not a directory; name a folder"* ]] || fail "bench: $err"
+
+# Alone it shows three commands that fit the folder, and starts nothing.
+mkdir "$work/empty"
+for folder in "$REPO_ROOT/testdata/media" "$work/empty"; do
+  first="$(cd "$folder" && "$REPO_ROOT/feedrate")" || fail "feedrate alone: $?"
+  expect_eq "commands of feedrate alone" \
+    "$(grep -c "^  $REPO_ROOT/feedrate " <<<"$first")" 3
+  case "$folder$first" in
+    "$work/empty"*"feedrate bench FOLDER"*) ;;
+    "$REPO_ROOT"*"Here: "*" images in this folder, "*"feedrate bench ."*) ;;
+    *) fail "in $folder: $first" ;;
+  esac
+done
+
+# On a busy machine a runner says so at once, and goes on.
+for ((i = 0; i < $(nproc); ++i)); do
+  timeout 60 sh -c 'while :; do :; done' &
+  busy+=("$!")
+done
+./feedrate pipeline --config=configs/demo_pipeline.textproto --num_runs=1 \
+  --num_items=8 --quiet_wait=2 --stable_within=0 >/dev/null 2>"$work/err" || true
+kill "${busy[@]}"
+grep -q '^pipeline: the machine is busy with other work (load' "$work/err" ||
+  fail "a busy machine: $(cat "$work/err")"
 
 # A study, from the checkout and from a folder like a bundle.
 bundle="$work/bundle"

@@ -14,11 +14,13 @@ import argparse
 import collections
 import itertools
 import json
+import math
 import os
 import pathlib
 import statistics
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 # A bundle has this file in libexec, a checkout in tools/pipeline.
@@ -88,10 +90,13 @@ def mistake(text):
     sys.exit(f"bench: {text}")
 
 
-def walk(folder):
+def walk(folder, seconds=math.inf):
     """The files of a folder; links to folders are followed once."""
     seen = set()
+    end = time.monotonic() + seconds
     for place, folders, files in os.walk(folder, followlinks=True):
+        if time.monotonic() > end:
+            return
         real = os.path.realpath(place)
         if real in seen:
             folders.clear()
@@ -113,12 +118,10 @@ def kind_of(path):
     return None
 
 
-def look_at(folder):
-    """(kind, number of files, bytes) of what a folder has most of."""
-    if not folder.is_dir():
-        mistake(f"{folder}: no such folder")
+def look_at(folder, most=MOST_FILES, seconds=math.inf):
+    """(kind, number of files, bytes) of what a folder has most of, or None."""
     counts, sizes = collections.Counter(), collections.Counter()
-    for path in itertools.islice(walk(folder), MOST_FILES):
+    for path in itertools.islice(walk(folder, seconds), most):
         if path.is_file():
             counts[kind_of(path)] += 1
             sizes[kind_of(path)] += path.stat().st_size
@@ -126,13 +129,28 @@ def look_at(folder):
         # Images and videos beside it belong to its episodes.
         return "episode", counts["episode"], sum(sizes.values())
     kind = max(("image", "video"), key=lambda kind: counts[kind])
-    if not counts[kind]:
+    return (kind, counts[kind], sizes[kind]) if counts[kind] else None
+
+
+def checked(folder):
+    """What look_at finds, or one line that says why it finds nothing."""
+    try:
+        next(os.scandir(folder), None)
+    except OSError as error:
+        mistake(f"{folder}: {error.strerror}; name a folder with your files")
+    found = look_at(folder)
+    if found is None:
         endings = " ".join(sorted(IMAGES | VIDEOS))
         mistake(
             f"{folder}: no images, videos or episodes; it reads {endings},"
             " LeRobot and RLDS"
         )
-    return kind, counts[kind], sizes[kind]
+    return found
+
+
+def in_words(kind, count):
+    unit = KINDS[kind].unit
+    return f"{count:,} {unit}" + ("s" if count != 1 else "")
 
 
 def program(name):
@@ -318,7 +336,7 @@ def main():
         "--runs", type=int, default=5, help="runs of each (%(default)s)"
     )
     flags = parser.parse_args()
-    kind, count, size = look_at(flags.folder)
+    kind, count, size = checked(flags.folder)
     what = KINDS[kind]
     try:
         flags.output.mkdir(parents=True, exist_ok=True)
@@ -326,9 +344,8 @@ def main():
         mistake(f"--output: {error}")
     rows = flags.output / "rows.jsonl"
     rows.unlink(missing_ok=True)
-    unit = what.unit if count == 1 else what.unit + "s"
     print(
-        f"{count:,} {unit}, {size / 1e6:,.0f} MB, in {flags.folder};"
+        f"{in_words(kind, count)}, {size / 1e6:,.0f} MB, in {flags.folder};"
         f" {processors()} processors; about a minute\n",
         flush=True,
     )

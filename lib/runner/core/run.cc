@@ -61,9 +61,8 @@ double MeasureCopyBytesPerSecond() {
     std::memcpy(to.get(), from.get(), kCopyBytes);
     // Keeps the compiler from removing the copy.
     asm volatile("" : : "r"(to.get()) : "memory");
-    const std::chrono::duration<double> elapsed =
-        std::chrono::steady_clock::now() - start;
-    best_s = std::min(best_s, elapsed.count());
+    const auto elapsed = std::chrono::steady_clock::now() - start;
+    best_s = std::min(best_s, std::chrono::duration<double>(elapsed).count());
   }
   return static_cast<double>(kCopyBytes) / best_s;
 }
@@ -465,7 +464,12 @@ class Session {
   std::unique_ptr<QuietWait> MakeQuietWait() {
     const MeasuringPolicy& policy = catalogue_->policy().measuring();
     QuietWait::Options wait;
-    wait.look = [&policy] { return LookForNoise(policy.contended_share()); };
+    wait.look = [this, &policy] {
+      auto causes = LookForNoise(policy.contended_share());
+      const std::string busy = tally_.Busy(causes);
+      if (!busy.empty()) Say(busy);
+      return causes;
+    };
     wait.budget_s = [this, &policy] {
       return options_.limits.quiet_wait_s >= 0
                  ? options_.limits.quiet_wait_s
@@ -497,17 +501,13 @@ class Session {
     if (options_.verify) return VerifyVerdict(time);
     // A table has the reasons of all.
     const std::string failure = WantsTable() ? "" : tally_.FirstFailure();
-    if (!uses_servers_ || quiet_ == nullptr) {
-      // These do not wait for a quiet machine, and some do not watch it.
-      Say(absl::StrCat(
-          tally_.Counts(), " in ", time,
-          tally_.HasDisturbedRuns() ? tally_.Noise(0, stable_within_) : "",
-          failure));
-    } else {
-      Say(absl::StrCat(tally_.Counts(), " in ", time,
-                       tally_.Noise(quiet_->waited_s(), stable_within_),
-                       failure));
+    // Some do not wait for a quiet machine, and some do not watch it.
+    const bool waits = uses_servers_ && quiet_ != nullptr;
+    std::string noise;
+    if (waits || tally_.HasDisturbedRuns()) {
+      noise = tally_.Noise(waits ? quiet_->waited_s() : 0, stable_within_);
     }
+    Say(absl::StrCat(tally_.Counts(), " in ", time, noise, failure));
     if (options_.account) Say(account_.Text());
     for (const std::string& status : options_.fail_on) {
       if (tally_.by_status().count(status) > 0) return ExitCode::kCheckSaidNo;

@@ -15,6 +15,8 @@
 namespace feedrate {
 namespace {
 
+constexpr int kBusyLooks = 15;
+
 // Longer reasons are in the rows.
 constexpr size_t kReasonColumns = 50;
 
@@ -146,6 +148,13 @@ std::string RunTally::Noise(double waited_s, double stable_within) const {
                           wide == 1 ? "job" : "jobs", 100 * stable_within);
   }
   return text;
+}
+
+std::string RunTally::Busy(const std::vector<std::string>& causes) {
+  if (causes.empty() || ++busy_looks_ != kBusyLooks) return "";
+  return absl::StrCat("the machine is busy with other work (",
+                      absl::StrJoin(causes, ", "),
+                      "); rows say which runs that disturbed");
 }
 
 bool RunTally::HasDisturbedRuns() const {

@@ -32,6 +32,9 @@ class RunTally {
   // waiting 3.0 s for a quiet machine; 2 runs measured again; medians of 2 jobs
   // not within 5%`. The last part needs `stable_within` above 0.
   std::string Noise(double waited_s, double stable_within) const;
+  // What a look at the machine found before a run. Returns a line for people
+  // once, at the 15th look that found other work (1.5 s); else nothing.
+  std::string Busy(const std::vector<std::string>& causes);
   // Whether a run is noisy, contended or throttled.
   bool HasDisturbedRuns() const;
   // A line per job in the order of their first rows: what it is, its median
@@ -70,6 +73,7 @@ class RunTally {
   std::vector<JobOfRows> jobs_;
   // Attempts that another one replaced, or did not.
   int64_t repeated_ = 0;
+  int busy_looks_ = 0;
   // Index in jobs_ by job id.
   std::map<std::string, size_t> known_;
 };

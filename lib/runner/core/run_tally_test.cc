@@ -62,6 +62,19 @@ TEST_F(RunTallyTest, NamesWhatDisturbedAndHowOften) {
       "after waiting 2.5 s for a quiet machine");
 }
 
+TEST_F(RunTallyTest, TellsOnceThatTheMachineIsBusy) {
+  std::vector<std::string> told;
+  for (int i = 0; i < 40; ++i) {
+    const std::string text =
+        tally_.Busy({i % 2 == 0 ? std::vector<std::string>{"load", "steal"}
+                                : std::vector<std::string>{}});
+    if (!text.empty()) told.push_back(text);
+  }
+  EXPECT_THAT(told, testing::ElementsAre(
+                        "the machine is busy with other work (load, steal); "
+                        "rows say which runs that disturbed"));
+}
+
 // The cleanest attempt counts.
 TEST_F(RunTallyTest, ARunThatWasRepeatedIsNotNoisy) {
   Add("a", 0, 50, "steal");
