@@ -64,6 +64,14 @@ fuzz: ## Fuzz each reader for FUZZ_SECONDS (600)
 	@dev/setup.sh build dev full
 	@dev/fuzz.sh
 
+# Kinds or sources of dev/foreign/sources.py: ONLY="tars golang-1.19".
+ONLY ?=
+
+.PHONY: foreign
+foreign: ## Read what other projects wrote, beside reference readers; ONLY="images"
+	@dev/setup.sh build dev
+	@dev/foreign.sh $(ONLY)
+
 .PHONY: bundle
 bundle: ## Relocatable folder and tarball in dist/; TOOLS="plan micro" CUDA=1 ARCH=…
 	@dev/setup.sh build dev $(if $(ARCH),"cross-$$(uname -m)")

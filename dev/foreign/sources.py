@@ -1,0 +1,58 @@
+"""The table: what others wrote, and how it is read.
+
+A kind is a module beside this one with two functions: cases(folder) lists the
+cases in a fetched package, compare(folder, case) gives the outcome of one.
+"""
+
+import collections
+import functools
+
+import fetch
+
+# The lock file whose environment it runs in, and what Bazel builds for it.
+Kind = collections.namedtuple("Kind", "lock targets")
+# fetch() returns a folder.
+Source = collections.namedtuple("Source", "name kind fetch")
+
+KINDS = {
+    "images": Kind(
+        "dev/locks/media_answers.lock", ["//lib/loader/python:feedrate_loader"]
+    ),
+}
+
+
+def debian(name, kind):
+    return Source(name, kind, functools.partial(fetch.debian, name))
+
+
+def pypi(name, file, sha256, kind):
+    return Source(
+        file.removesuffix(".tar.gz"),
+        kind,
+        functools.partial(fetch.sdist, name, file, sha256),
+    )
+
+
+SOURCES = [
+    debian("golang-1.19", "images"),
+    debian("exiv2", "images"),
+    debian("leptonlib", "images"),
+    debian("libpng1.6", "images"),
+    debian("libjpeg-turbo", "images"),
+    debian("libgd2", "images"),
+    debian("libexif", "images"),
+    debian("graphicsmagick", "images"),
+    debian("python3.11", "images"),
+    pypi(
+        "pillow",
+        "pillow-13.0.0.tar.gz",
+        "cdcd1ba258178f7356d74170c9a81ba4eab6a5d55748bc402a5a2a6fe6be3510",
+        "images",
+    ),
+    pypi(
+        "simplejpeg",
+        "simplejpeg-1.9.0.tar.gz",
+        "5ac7d9489eeb812c2e7ea5c283994a29d9fefdfe5ed7b86c09d485e0dd366689",
+        "images",
+    ),
+]
