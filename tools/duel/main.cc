@@ -4,6 +4,7 @@
 //   bazel run //tools/duel -- --a='sleep 0.1' --b='sleep 0.103'
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -17,11 +18,13 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "gflags/gflags.h"
+#include "lib/base/confinement.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
+#include "lib/gate/duel/distrust.h"
 #include "lib/gate/duel/duel.h"
 #include "lib/gate/duel/duel_sides.h"
 #include "lib/gate/duel/run_duel.h"
@@ -133,6 +136,10 @@ DEFINE_int32(profile, 0,
 DEFINE_string(profiler, "auto",
               "NAME: what --profile uses; auto takes python for Python "
               "commands, else perf {auto|perf|python}");
+DEFINE_bool(distrust, false,
+            "nobody trusts the commands: {seed} in them becomes a new number "
+            "in each pair, both sides must print the same for it, and they run "
+            "confined; docs/distrust.md says what that promises");
 DEFINE_bool(bisect, false,
             "instead of a duel, find the commit between --good and --bad that "
             "changed the time of --command");
@@ -184,6 +191,8 @@ ToolInfo Info() {
       "duel 'sort f{n}' './mine f{n}' './other f{n}' --parameter=n=1,2,4 "
       "--setup='./make_files' --cleanup='rm f1 f2 f4' --export=sort.md",
       "duel --a=old/prog --b=new/prog --relink='./link.sh {side} {seed}'",
+      "duel --distrust --a='old/prog --seed={seed}' "
+      "--b='theirs/prog --seed={seed}'",
   };
   info.flag_files = {kFlagFile};
   return info;
@@ -260,7 +269,29 @@ std::vector<int> LooksFromFlags(int64_t jobs) {
   return DefaultLooks(FLAGS_max_pairs, level);
 }
 
+absl::Status CheckDistrustFlags() {
+  for (const absl::string_view command : absl::StrSplit(
+           absl::StrCat(FLAGS_a, std::string(1, kNextValue), FLAGS_b),
+           kNextValue)) {
+    if (!absl::StrContains(command, kSeedPlace)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--distrust: no {seed} in \"", command,
+                       "\", so it could print what it knows from before"));
+    }
+  }
+  if (FLAGS_bisect || FLAGS_floor || FLAGS_profile > 0 ||
+      !FLAGS_relink.empty() || !FLAGS_only.empty() || FLAGS_ignore_failure ||
+      FLAGS_time == "rows") {
+    return absl::InvalidArgumentError(
+        "--distrust takes the time of whole commands; leave out --bisect, "
+        "--floor, --profile, --relink, --only, --ignore_failure and "
+        "--time=rows");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckFlags() {
+  if (FLAGS_distrust) RETURN_IF_ERROR(CheckDistrustFlags());
   if (FLAGS_bisect) {
     RETURN_IF_ERROR(CheckBisectFlags());
   } else if (FLAGS_floor) {
@@ -404,11 +435,16 @@ absl::StatusOr<DuelOptions> OptionsFromFlags() {
                                                    : 1;
   options.interest_percent = FLAGS_interest;
   options.seed = FLAGS_seed != 0 ? FLAGS_seed : std::random_device()();
-  options.timing = FLAGS_time == "rows"   ? DuelTiming::kRows
-                   : FLAGS_time == "wall" ? DuelTiming::kWall
-                                          : DuelTiming::kAuto;
+  options.timing = FLAGS_distrust || FLAGS_time == "wall" ? DuelTiming::kWall
+                   : FLAGS_time == "rows"                 ? DuelTiming::kRows
+                                                          : DuelTiming::kAuto;
   options.statistic = *ParseRunStatistic(FLAGS_statistic);
   ASSIGN_OR_RETURN(options.metrics, ParseMetricChoice(FLAGS_metrics));
+  if (FLAGS_distrust && NeedsAllocationCounter(options.metrics)) {
+    return absl::InvalidArgumentError(
+        "--metrics: allocations are counted inside the commands, which "
+        "--distrust does not trust");
+  }
   options.shell = FLAGS_shell == "none" ? "" : FLAGS_shell;
   options.timeout_s = FLAGS_timeout;
   options.warmup = FLAGS_warmup;
@@ -467,6 +503,11 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& args) {
                                               : Profiler::kAuto;
   run.expected_jobs = ExpectedJobs(run.duel);
   run.quiet = FLAGS_quiet;
+  std::unique_ptr<Distrust> distrust;
+  if (FLAGS_distrust) {
+    ASSIGN_OR_RETURN(distrust, Distrust::Make());
+    run.duel.distrust = distrust.get();
+  }
   return RunDuelProgram(std::move(run));
 }
 
@@ -474,6 +515,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& args) {
 }  // namespace feedrate
 
 int main(int argc, char** argv) {
+  feedrate::RunIfConfined(argc, argv);
   std::vector<std::string> args = feedrate::JoinRepeated(argc, argv);
   std::vector<char*> pointers;
   for (std::string& arg : args) pointers.push_back(&arg[0]);

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gflags/gflags.h"
+#include "lib/base/confinement.h"
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool/exit_code.h"
@@ -21,7 +22,6 @@
 #include "lib/runner/core/run_flags.h"
 #include "lib/runner/micro/distrust_check.h"
 #include "lib/runner/micro/transform_work.h"
-#include "lib/worker/confinement.h"
 
 DEFINE_bool(distrust, false,
             "measure subjects that may cheat: time each call from outside of "

@@ -43,17 +43,13 @@ constexpr uint64_t kSeeds = 1 << 30;
 constexpr int kMaxPadding = 4096;
 
 std::vector<std::string> CandidatesOf(const DuelOptions& options) {
-  std::vector<std::string> candidates = {options.floor ? options.a : options.b};
-  candidates.insert(candidates.end(), options.more_b.begin(),
-                    options.more_b.end());
+  std::vector<std::string> candidates = options.more_b;
+  candidates.insert(candidates.begin(), options.floor ? options.a : options.b);
   return candidates;
 }
 
 PairedOptions JudgingOf(const DuelOptions& options) {
-  PairedOptions judging;
-  judging.are_own_records = true;
-  judging.interest_percent = options.interest_percent;
-  return judging;
+  return {options.interest_percent, {}, /*are_own_records=*/true};
 }
 
 class Dueller {
@@ -194,6 +190,7 @@ class Dueller {
           const bool is_probed =
               probes && i == 0 && who == 0 && &round == &rounds_[0];
           if (ended_ || is_probed) continue;
+          if (options_.distrust != nullptr) options_.distrust->NextPair();
           RETURN_IF_ERROR(RunSide(round, who, "warming up"));
           if (ended_) return WriteFailure(round, who, -1, 0, 0);
         }
@@ -280,6 +277,7 @@ class Dueller {
       return absl::OkStatus();
     }
     RETURN_IF_ERROR(WriteJobs(round));
+    if (options_.distrust != nullptr) options_.distrust->NextPair();
     padding_ = options_.vary_environment
                    ? static_cast<int>(layout_random_.Below(kMaxPadding))
                    : -1;
@@ -418,9 +416,9 @@ class Dueller {
     spec.shell = options_.shell;
     spec.cpus = options_.cpus;
     spec.timeout_s = options_.timeout_s;
-    const bool may_print_rows =
-        options_.timing == DuelTiming::kAuto && result_.runs == 0;
-    spec.capture_output = prints_rows_ || may_print_rows;
+    spec.capture_output =
+        prints_rows_ ||
+        (options_.timing == DuelTiming::kAuto && result_.runs == 0);
     if (padding_ >= 0) {
       spec.variables.push_back(
           absl::StrCat("FEEDRATE_PADDING=", std::string(padding_, 'x')));
@@ -444,8 +442,11 @@ class Dueller {
       }
       spec.allocations = allocations_.get();
     }
+    Distrust* const distrust = options_.distrust;
+    if (distrust != nullptr) RETURN_IF_ERROR(distrust->Prepare(&spec));
     const absl::Time started = absl::Now();
     ASSIGN_OR_RETURN(last_run_, RunTimedCommand(spec));
+    if (distrust != nullptr) distrust->Check(&last_run_);
     ++result_.runs;
     started_at_ =
         absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", started, absl::UTCTimeZone());
@@ -480,12 +481,11 @@ class Dueller {
 
   absl::Status ReadRows(const DuelRound& round, bool side_b) {
     rows_.clear();
-    if (prints_rows_ || result_.runs == 1) {
+    if (prints_rows_ || (result_.runs == 1 && options_.distrust == nullptr)) {
       std::string refused;
       absl::StatusOr<std::vector<Row>> rows =
           RowsIn(last_run_.output, &refused);
       // A side that failed has a better reason.
-      // What one side leaves out would not be compared.
       if (!(rows.ok() && refused.empty()) && last_run_.ok()) {
         return absl::InvalidArgumentError(absl::StrCat(
             side_b ? "--b" : "--a", ": the results that it prints: ",
@@ -500,6 +500,7 @@ class Dueller {
         (last_run_.ok() || options_.ignore_failure)) {
       if (result_.runs > 1 || options_.timing == DuelTiming::kWall) {
         rows_.push_back(WallRow(NameOf(round), last_run_));
+        if (options_.distrust != nullptr) options_.distrust->Mark(&rows_[0]);
       }
     }
     return absl::OkStatus();
@@ -549,6 +550,7 @@ class Dueller {
     result_.failure = absl::StrCat(SideName(who), " ", last_run_.Status(), ": ",
                                    last_run_.Reason());
     Row row = FailureRow(NameOf(round), last_run_);
+    if (options_.distrust != nullptr) options_.distrust->Mark(&row);
     return Write(round.contests[who > 0 ? who - 1 : 0], who > 0, pair, position,
                  look, &row);
   }

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
 #include "lib/base/tool/exit_code.h"
+#include "lib/gate/duel/distrust.h"
 #include "lib/gate/duel/duel_sides.h"
 #include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
@@ -86,6 +87,9 @@ struct DuelOptions {
   // Slows B down on purpose: plain commands by a busy loop after them, programs
   // that print rows by asking them (lib/base/injected_slowdown.h).
   double slow_b_percent = 0;
+  // Nobody trusts the commands, which have `{seed}` in them (distrust.h): wall
+  // time only. May be null.
+  Distrust* distrust = nullptr;
   // The user's other flags, as in the Duel record.
   std::vector<std::string> flags;
   std::string machine_profile;

@@ -111,6 +111,12 @@ absl::StatusOr<ExitCode> RunDuelProgram(DuelRun run) {
     progress.Finish();
     std::cerr << "duel: " << PrintableText(text) << "\n";
   };
+  if (options.distrust != nullptr &&
+      !options.distrust->NotConfinedFrom().empty()) {
+    options.warn(absl::StrCat("the kernel does not keep the commands from ",
+                              options.distrust->NotConfinedFrom(),
+                              "; their rows have the label not_confined"));
+  }
   options.is_stopped = [&interrupt] { return interrupt.happened(); };
   if (run.is_bisect) return Bisect(run, &out, &progress);
   ASSIGN_OR_RETURN(DuelResult result, RunDuel(options));

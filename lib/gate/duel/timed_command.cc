@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -61,6 +62,13 @@ absl::StatusOr<Image> ImageOf(const TimedCommand& spec) {
     }
   } else {
     image.words = {spec.shell, "-c", spec.command};
+  }
+  if (!spec.prefix.empty()) {
+    if (!absl::StartsWith(image.words[0], "/")) {
+      image.words.insert(image.words.begin(), "/usr/bin/env");
+    }
+    image.words.insert(image.words.begin(), spec.prefix.begin(),
+                       spec.prefix.end());
   }
   for (std::string& word : image.words) image.argv.push_back(&word[0]);
   image.argv.push_back(nullptr);
@@ -225,11 +233,12 @@ void Drain(int fd, std::string* text) {
 std::string TimedCommandResult::Status() const {
   if (timed_out) return "timeout";
   if (SignalOf(wait_status) != 0) return "crashed";
-  return wait_status == 0 ? "ok" : "failed";
+  return ok() ? "ok" : "failed";
 }
 
 std::string TimedCommandResult::Reason() const {
   if (ok()) return "";
+  if (!accusation.empty()) return absl::StrCat("distrust: ", accusation);
   std::string reason;
   if (timed_out) {
     reason = absl::StrCat("killed after ", wall_s, " s");

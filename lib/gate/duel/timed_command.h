@@ -20,6 +20,9 @@ struct TimedCommand {
   // Runs the command as `shell -c command`. Empty: no shell; the command is
   // split into words at spaces outside of quotes (see SplitCommand).
   std::string shell = "/bin/sh";
+  // Words before the command's own, such as those of ConfinedPrefix, which need
+  // the full path of what they start.
+  std::vector<std::string> prefix;
   // The folder to run it in. Empty: that of this process.
   std::string folder;
   // Processors that the command may use. Empty: the same as this process.
@@ -53,6 +56,8 @@ struct TimedCommandResult {
   int wait_status = 0;
   bool timed_out = false;
   bool stopped = false;
+  // What the command did against the rules of a duel without trust.
+  std::string accusation;
   // Peak resident memory of its largest process.
   int64_t rss_peak_bytes = 0;
   // Sums over all its processes that were waited for.
@@ -62,7 +67,9 @@ struct TimedCommandResult {
   // Joules of the processors, including what others used. Absent if unknown.
   absl::optional<double> energy_j;
 
-  bool ok() const { return wait_status == 0 && !timed_out && !stopped; }
+  bool ok() const {
+    return wait_status == 0 && !timed_out && !stopped && accusation.empty();
+  }
   // `failed` (exit code), `crashed` (signal), `timeout`, or `ok`.
   std::string Status() const;
   // Such as "exit code 3" or "killed by signal 11 (Segmentation fault)", with

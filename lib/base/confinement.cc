@@ -1,4 +1,4 @@
-#include "lib/worker/confinement.h"
+#include "lib/base/confinement.h"
 
 #include <fcntl.h>
 #include <linux/landlock.h>
