@@ -390,22 +390,22 @@ int Processors() {
 void RunShortAttentionBackward(const QkNormRope& a, int64_t queries,
                                const Bf16* mixed, const float* log_sum,
                                const Bf16* dmixed, Bf16* dqkv, float* dq_weight,
-                               float* dk_weight, float* partial,
-                               bool accumulate, cudaStream_t s) {
+                               float* dk_weight, SumList* sums, bool accumulate,
+                               cudaStream_t s) {
   const auto kernel = a.tokens == kVitTokens
                           ? ShortAttentionBackwardKernel<kVitTokens>
                           : ShortAttentionBackwardKernel<0>;
   AllowShared(kernel, sizeof(BackwardMemory));
   const int64_t heads = a.rows / a.tokens * a.heads;
   const int blocks = std::min<int64_t>(heads, Processors());
+  float* const partial = sums->Take(blocks * 2 * kHead);
   const BackwardInputs inputs = {mixed, dmixed, log_sum,
                                  static_cast<int>(queries)};
   kernel<<<blocks, kBackwardWarps * kWarp, sizeof(BackwardMemory), s>>>(
       a, inputs, heads, dqkv, partial);
   Check("attention, backward");
-  ReduceRows(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate, s);
-  ReduceRows(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate,
-             s);
+  sums->Add(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate);
+  sums->Add(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate);
 }
 
 }  // namespace fused

@@ -64,16 +64,17 @@ struct BackwardPass {
   const Bf16* dmixed;
   const std::vector<double>&want, &want_q_w, &want_k_w;
 };
-// Writes dqkv, dq_weight and dk_weight; the last one has room for partial sums.
-using Backward = std::function<void(Bf16*, float*, float*, float*)>;
+// Writes dqkv, dq_weight and dk_weight.
+using Backward = std::function<void(Bf16*, float*, float*, SumList*)>;
 
 void CheckBackward(const char* name, const BackwardPass& pass,
                    const Backward& run) {
   CheckBuffer<Bf16> d_dqkv(pass.want.size());
-  CheckBuffer<float> d_partial(pass.z.batch * pass.z.heads * 128), d_q_w(64),
-      d_k_w(64);
+  CheckBuffer<float> d_q_w(64), d_k_w(64);
+  CheckSums sums;
   const auto backward = [&] {
-    run(d_dqkv, d_q_w, d_k_w, d_partial);
+    run(d_dqkv, d_q_w, d_k_w, &sums);
+    sums.Run(nullptr);
     cudaDeviceSynchronize();
     Check("attention, backward");
     return d_dqkv.Read();
@@ -142,10 +143,10 @@ void CheckHopper(const BackwardPass& pass, const std::vector<double>& mixed,
     ++failures;
   }
   CheckBackward(", Hopper", pass,
-                [&](Bf16* dqkv, float* dq_w, float* dk_w, float* partial) {
+                [&](Bf16* dqkv, float* dq_w, float* dk_w, SumList* sums) {
                   RunHopperAttentionBackward(
                       pass.a, z.queries, {d_mixed, d_log, q, k}, pass.dmixed,
-                      dqkv, dq_w, dk_w, partial, false, nullptr);
+                      dqkv, dq_w, dk_w, sums, false, nullptr);
                 });
 }
 
@@ -242,8 +243,7 @@ void CheckAttention(const AttentionSizes& z) {
   }
   CheckBuffer<Bf16> d_qkv(qkv), d_dmixed(dmixed), d_mixed(mixed.size());
   CheckBuffer<float> d_q_w(q_weight), d_k_w(k_weight), d_cos(cos), d_sin(sin),
-      d_log(z.batch * z.heads * kShortTokens), d_dq_w(64), d_dk_w(64),
-      d_wide(PartialFloats(128));
+      d_log(z.batch * z.heads * kShortTokens), d_dq_w(64), d_dk_w(64);
   const QkNormRope a = {d_qkv, d_q_w, d_k_w,    d_cos,
                         d_sin, rows,  z.tokens, z.heads};
   RunShortAttention(a, z.queries, d_mixed, d_log, nullptr);
@@ -255,9 +255,9 @@ void CheckAttention(const AttentionSizes& z) {
   Hold("  result", d_mixed.Read(), mixed, 1e-2);
   const BackwardPass pass = {z, a, d_dmixed, dqkv, dq_w, dk_w};
   CheckBackward(
-      "", pass, [&](Bf16* dqkv, float* dq_w, float* dk_w, float* partial) {
+      "", pass, [&](Bf16* dqkv, float* dq_w, float* dk_w, SumList* sums) {
         RunShortAttentionBackward(a, z.queries, d_mixed, d_log, d_dmixed, dqkv,
-                                  dq_w, dk_w, partial, false, nullptr);
+                                  dq_w, dk_w, sums, false, nullptr);
       });
   CheckHopper(pass, mixed, d_log.Read());
   CheckHeads(a, rotated_q, rotated_k);
@@ -266,8 +266,10 @@ void CheckAttention(const AttentionSizes& z) {
     // back.
     CheckBuffer<Bf16> d_dq(dq_all), d_dk(dk_all), d_dv(dv_all),
         again(dqkv.size());
-    RunQkNormRopeBackward(a, d_dq, d_dk, d_dv, again, d_dq_w, d_dk_w, d_wide,
+    CheckSums sums;
+    RunQkNormRopeBackward(a, d_dq, d_dk, d_dv, again, d_dq_w, d_dk_w, &sums,
                           false, nullptr);
+    sums.Run(nullptr);
     Hold("  gradient of Q, K and V, apart", again.Read(), dqkv, 2e-2);
     Hold("  gradient of Q's norm, apart", d_dq_w.Read(), dq_w, 2e-2);
     Hold("  gradient of K's norm, apart", d_dk_w.Read(), dk_w, 2e-2);
@@ -281,8 +283,8 @@ void TimeAttention(const AttentionSizes& z) {
       dmixed(Random<Bf16>(count)), dqkv(3 * count), q(count), k(count);
   CheckBuffer<float> weight(Random<float>(64, 0.1f, 1)),
       table(Random<float>(z.tokens * 64)),
-      log_sum(z.batch * z.heads * kShortTokens),
-      partial(z.batch * z.heads * 128), dweight(128);
+      log_sum(z.batch * z.heads * kShortTokens), dweight(128);
+  CheckSums sums;
   const QkNormRope a = {qkv,   weight, weight,   table,
                         table, rows,   z.tokens, z.heads};
   // The memory's own rate: a copy reads and writes.
@@ -308,15 +310,17 @@ void TimeAttention(const AttentionSizes& z) {
   }
   line("attention, backward", Microseconds([&] {
          RunShortAttentionBackward(a, z.queries, mixed, log_sum, dmixed, dqkv,
-                                   dweight, dweight + 64, partial, false,
+                                   dweight, dweight + 64, &sums, false,
                                    nullptr);
+         sums.Run(nullptr);
        }),
        8, 2.5 * flops);
   if (HasHopperAttention()) {
     line("attention, backward, Hopper", Microseconds([&] {
            RunHopperAttentionBackward(a, z.queries, {mixed, log_sum, q, k},
                                       dmixed, dqkv, dweight, dweight + 64,
-                                      partial, false, nullptr);
+                                      &sums, false, nullptr);
+           sums.Run(nullptr);
          }),
          10, 2.5 * flops);
   }

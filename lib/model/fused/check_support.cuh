@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "lib/model/fused/kernels.h"
@@ -81,6 +83,18 @@ class CheckBuffer {
  private:
   size_t count_;
   T* data_ = nullptr;
+};
+
+// Room for the sums of a few kernels.
+class CheckSums : public SumList {
+ public:
+  CheckSums() : CheckSums(std::make_unique<CheckBuffer<float>>(kFloats)) {}
+
+ private:
+  static constexpr int64_t kFloats = 4 << 20;
+  explicit CheckSums(std::unique_ptr<CheckBuffer<float>> memory)
+      : SumList(*memory, kFloats), memory_(std::move(memory)) {}
+  const std::unique_ptr<CheckBuffer<float>> memory_;
 };
 
 inline std::mt19937 random_bits(1);

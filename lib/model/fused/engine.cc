@@ -49,17 +49,15 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
   const cudaStream_t s = Stream();
   Block& block = blocks_[index];
   fused::AddNorm norm;
-  norm.rows = rows_;
-  norm.width = spec_.width;
-  if (index == 0 || again) {
-    norm.x = Floats(block.x);
-  } else {
+  if (index > 0 && !again) {
     Block& before = blocks_[index - 1];
-    norm.x = Floats(before.middle);
-    norm.y = Half(before.mlp_out);
-    norm.scale = before.mlp_scale.value;
+    norm = NormAfter(before);
     norm.x_out = Floats(block.x);
     if (checkpointing_) ReleaseAttention(&before);
+  } else {
+    norm.x = Floats(block.x);
+    norm.rows = rows_;
+    norm.width = spec_.width;
   }
   norm.weight = block.attention_norm.value;
   norm.normed = Half(block.normed);
@@ -83,20 +81,16 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
   product.out = block.attention_out.data_ptr();
   block.layers->projection->forward.Run(product, s);
 
-  norm.rows = block.rows;
-  norm.stride = spec_.tokens() / block.queries;
-  norm.x = Floats(block.x);
-  norm.y = Half(block.attention_out);
-  norm.scale = block.attention_scale.value;
+  // The norm after the block adds both branches, so this sum is not kept.
+  norm = NormAfter(block);
+  norm.branches[1] = {};
   norm.weight = block.mlp_norm.value;
-  norm.x_out = Floats(block.middle);
+  norm.normed = Half(block.middle_normed);
   norm.rstd = Floats(block.middle_rstd);
   if (IsFp8(block)) {
-    norm.normed = nullptr;
     ForwardMlpFp8(norm, index);
     return;
   }
-  norm.normed = Half(block.middle_normed);
   fused::RunAddNorm(norm, s);
 
   if (gelu_inside_) {
@@ -126,6 +120,17 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
   product.bias = block.down_bias.rounded;
   product.out = block.mlp_out.data_ptr();
   block.layers->down->forward.Run(product, s);
+}
+
+fused::AddNorm FusedEngine::NormAfter(const Block& block) const {
+  fused::AddNorm norm;
+  norm.x = Floats(block.x);
+  norm.branches[0] = {Half(block.attention_out), block.attention_scale.value};
+  norm.branches[1] = {Half(block.mlp_out), block.mlp_scale.value};
+  norm.rows = block.rows;
+  norm.stride = spec_.tokens() / block.queries;
+  norm.width = spec_.width;
+  return norm;
 }
 
 fused::QkNormRope FusedEngine::RopeOf(const Block& block) const {
@@ -190,14 +195,14 @@ void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
         {Half(block->mixed), Floats(block->log_sum), Half(block->q),
          Half(block->k)},
         Half(attention_gradient_), Half(qkv_gradient_), block->q_norm.gradient,
-        block->k_norm.gradient, Floats(partial_), accumulate, s);
+        block->k_norm.gradient, sums_.get(), accumulate, s);
     return;
   }
   if (!is_text_) {
     fused::RunShortAttentionBackward(
         rope, block->queries, Half(block->mixed), Floats(block->log_sum),
         Half(attention_gradient_), Half(qkv_gradient_), block->q_norm.gradient,
-        block->k_norm.gradient, Floats(partial_), accumulate, s);
+        block->k_norm.gradient, sums_.get(), accumulate, s);
     return;
   }
   const at::Tensor dmixed = attention_gradient_.transpose(1, 2);
@@ -221,23 +226,16 @@ void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
   const at::Tensor dv = std::get<2>(gradients).transpose(1, 2).contiguous();
   fused::RunQkNormRopeBackward(rope, Half(dq), Half(dk), Half(dv),
                                Half(qkv_gradient_), block->q_norm.gradient,
-                               block->k_norm.gradient, Floats(partial_),
-                               accumulate, s);
+                               block->k_norm.gradient, sums_.get(), accumulate,
+                               s);
 }
 
 at::Tensor FusedEngine::Loss(const at::Tensor& target, double factor) {
   const cudaStream_t s = Stream();
-  const Block& last = blocks_.back();
-  fused::AddNorm norm;
-  norm.x = Floats(last.middle);
-  norm.y = Half(last.mlp_out);
-  norm.scale = last.mlp_scale.value;
+  fused::AddNorm norm = NormAfter(blocks_.back());
   norm.weight = Find("norm").value;
-  norm.x_out = Floats(class_x_);
   norm.normed = Half(class_normed_);
   norm.rstd = Floats(class_rstd_);
-  norm.rows = head_rows_;
-  norm.width = spec_.width;
   fused::RunAddNorm(norm, s);
   fused::ProductBuffers product;
   product.a = class_normed_.data_ptr();
@@ -295,7 +293,7 @@ void FusedEngine::BackwardHead(bool accumulate) {
   fused::ProductBuffers product;
   if (!is_text_) {
     fused::SumRows(Half(logits_gradient_), batch_, spec_.classes, accumulate,
-                   Find("head_bias").gradient, Floats(partial_), s);
+                   Find("head_bias").gradient, sums_.get(), s);
   }
   product.a = logits_gradient_.data_ptr();
   product.b = head.rounded;
@@ -308,26 +306,49 @@ void FusedEngine::BackwardHead(bool accumulate) {
 
   fused::NormBackward back;
   back.dnormed = Half(class_gradient_);
-  back.x = Floats(class_x_);
+  back.normed = Half(class_normed_);
   back.rstd = Floats(class_rstd_);
   back.weight = Find("norm").value;
-  back.y = Half(last.mlp_out);
   back.scale = last.mlp_scale.value;
   back.dx = Floats(StreamGradient(last));
   back.dy = Half(branch_gradient_);
   back.dweight = Find("norm").gradient;
-  back.dscale = last.mlp_scale.gradient;
   back.dbias = last.down_bias.gradient;
-  back.partial = Floats(partial_);
+  back.sums = sums_.get();
   back.rows = head_rows_;
   back.width = spec_.width;
   back.accumulate = accumulate;
   fused::RunNormBackward(back, s);
+  sums_->Run(s);
+}
+
+void FusedEngine::FinishGradients(const Block& block) {
+  const auto scale_of = [&](const Weight& matrix, const Weight* bias,
+                            const Weight& scale) {
+    fused::ScaleGradient a;
+    a.weight = matrix.rounded;
+    a.dweight = matrix.gradient;
+    if (bias != nullptr) {
+      a.bias = bias->rounded;
+      a.dbias = bias->gradient;
+    }
+    a.scale = scale.value;
+    a.out = scale.gradient;
+    a.outputs = matrix.shape[0];
+    a.inputs = matrix.shape[1];
+    sums_->Add(a);
+  };
+  scale_of(block.projection, nullptr, block.attention_scale);
+  scale_of(block.down, &block.down_bias, block.mlp_scale);
+  sums_->Run(Stream());
 }
 
 void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   const cudaStream_t s = Stream();
   Block& block = blocks_[index];
+  if (checkpointing_ && index + 1 < spec_.layers) {
+    ForwardBlock(index, /*again=*/true);
+  }
   fused::ProductBuffers product;
   const auto weight_gradient = [&](Layer* layer, const at::Tensor& dy,
                                    const at::Tensor& x, const Weight& weight) {
@@ -350,7 +371,7 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
     down.slope = static_cast<const __half*>(block.hidden.data_ptr());
     down.gradient = Half(wide_gradient_);
     down.dbias = block.up_bias.gradient;
-    down.partial = Floats(partial_);
+    down.sums = sums_.get();
     down.rows = block.rows;
     down.width = spec_.width;
     down.hidden = spec_.mlp_width();
@@ -363,7 +384,7 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
     layers.down->input_gradient.Run(product, s);
     fused::GeluBackward(Half(block.hidden), Half(wide_gradient_),
                         is_text_ ? Half(block.activated) : nullptr,
-                        block.up_bias.gradient, Floats(partial_), block.rows,
+                        block.up_bias.gradient, sums_.get(), block.rows,
                         spec_.mlp_width(), accumulate, s);
   }
   if (!IsFp8(block)) {
@@ -380,17 +401,15 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
 
   fused::NormBackward norm;
   norm.dnormed = Half(normed_gradient_);
-  norm.x = Floats(block.middle);
+  norm.normed = Half(block.middle_normed);
   norm.rstd = Floats(block.middle_rstd);
   norm.weight = block.mlp_norm.value;
   norm.dresidual = Floats(StreamGradient(block));
-  norm.y = Half(block.attention_out);
   norm.scale = block.attention_scale.value;
   norm.dx = Floats(StreamGradient(block));
   norm.dy = Half(branch_gradient_);
   norm.dweight = block.mlp_norm.gradient;
-  norm.dscale = block.attention_scale.gradient;
-  norm.partial = Floats(partial_);
+  norm.sums = sums_.get();
   norm.rows = block.rows;
   norm.width = spec_.width;
   norm.accumulate = accumulate;
@@ -412,32 +431,25 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   product.out = normed_gradient_.data_ptr();
   qkv_->input_gradient.Run(product, s);
 
-  norm.x = Floats(block.x);
+  norm.normed = Half(block.normed);
   norm.rstd = Floats(block.rstd);
   norm.weight = block.attention_norm.value;
   norm.dx = Floats(stream_gradient_);
   norm.dweight = block.attention_norm.gradient;
   norm.rows = rows_;
   norm.stride = spec_.tokens() / block.queries;
+  norm.scale = nullptr;
   if (index > 0) {
-    // Nothing of this block's own is read any more but its stream.
-    if (checkpointing_) {
-      ReleaseAttention(&block);
-      ForwardBlock(index - 1, /*again=*/true);
-    }
-    const Block& before = blocks_[index - 1];
-    norm.y = Half(before.mlp_out);
-    norm.scale = before.mlp_scale.value;
-    norm.dscale = before.mlp_scale.gradient;
-    norm.dbias = before.down_bias.gradient;
-  } else {
-    norm.y = nullptr;
+    norm.scale = blocks_[index - 1].mlp_scale.value;
+    norm.dbias = blocks_[index - 1].down_bias.gradient;
   }
   if (index > 0 && IsFp8(blocks_[index - 1])) {
     BackwardNormFp8(norm, index - 1);
   } else {
     fused::RunNormBackward(norm, s);
   }
+  if (checkpointing_) ReleaseAttention(&block);
+  FinishGradients(block);
 }
 
 const at::Tensor& FusedEngine::StreamGradient(const Block& block) const {
@@ -464,8 +476,9 @@ void FusedEngine::BackwardPatches(bool accumulate) {
   // place.
   fused::AssembleTokensBackward(
       Floats(stream_gradient_), Half(patch_out_), Find("class_token").gradient,
-      Find("registers").gradient, Find("patch_bias").gradient, Floats(partial_),
+      Find("registers").gradient, Find("patch_bias").gradient, sums_.get(),
       batch_, spec_.tokens(), 1 + spec_.registers, spec_.width, accumulate, s);
+  sums_->Run(s);
   fused::ProductBuffers product;
   product.a = patch_out_.data_ptr();
   product.b = patches_.data_ptr();

@@ -102,6 +102,11 @@ class FusedEngine : public StepEngine, public Optimizer {
   void ReleaseAttention(Block* block) const;
   void BackwardAttention(Block* block, bool accumulate);
   fused::QkNormRope RopeOf(const Block& block) const;
+  // The stream after this block and its norm: of the stream before the block
+  // and both branches.
+  fused::AddNorm NormAfter(const Block& block) const;
+  // The last part of the backward pass of a block.
+  void FinishGradients(const Block& block);
   // Gradient of the stream after attention of this block.
   const at::Tensor& StreamGradient(const Block& block) const;
   void BackwardHead(bool accumulate);
@@ -139,6 +144,7 @@ class FusedEngine : public StepEngine, public Optimizer {
   const bool gelu_inside_;
   // Attention of images in kernels for a Hopper.
   const bool hopper_attention_;
+  std::unique_ptr<fused::SumList> sums_;
   std::map<std::string, Weight> weights_;
   std::vector<std::string> names_;
   at::Tensor values_, gradients_, first_, second_, rounded_;
@@ -150,7 +156,7 @@ class FusedEngine : public StepEngine, public Optimizer {
   at::Tensor patches_, patch_out_, stream_gradient_, branch_gradient_;
   at::Tensor class_stream_gradient_;
   at::Tensor wide_gradient_, qkv_gradient_, attention_gradient_;
-  at::Tensor normed_gradient_, class_x_, class_normed_, class_rstd_;
+  at::Tensor normed_gradient_, class_normed_, class_rstd_;
   at::Tensor logits_, logits_gradient_, row_loss_, class_gradient_;
   std::vector<Block> blocks_;
   int64_t send_bytes_ = 0;

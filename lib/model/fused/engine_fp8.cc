@@ -133,10 +133,14 @@ int64_t FusedEngine::TakeClippedValues() {
 
 void FusedEngine::RunFp8(int scale, const std::function<void()>& launch) {
   if (!fp8_->calibrated) {
-    // Norms' backward passes change the gradient of the stream in place.
-    const at::Tensor kept = stream_gradient_.clone();
+    // Norms change the stream and its gradient in place.
+    const at::Tensor stream = blocks_[0].x.clone();
+    const at::Tensor gradient = stream_gradient_.clone();
+    const fused::SumList sums = *sums_;
     launch();
-    stream_gradient_.copy_(kept);
+    blocks_[0].x.copy_(stream);
+    stream_gradient_.copy_(gradient);
+    *sums_ = sums;
     fused::UpdateFp8Scales(fp8_->ScaleAt(0), Floats(fp8_->history),
                            fp8_->step.data_ptr<int64_t>(), scale, 1,
                            /*anew=*/true, Stream());
@@ -204,7 +208,7 @@ void FusedEngine::BackwardMlpFp8(int64_t index, bool accumulate) {
   down.slope = static_cast<const __half*>(block.hidden.data_ptr());
   down.gradient = fp8_->Out(fp8_->wide_gradient, wide);
   down.dbias = block.up_bias.gradient;
-  down.partial = Floats(partial_);
+  down.sums = sums_.get();
   down.rows = block.rows;
   down.width = spec_.width;
   down.hidden = spec_.mlp_width();

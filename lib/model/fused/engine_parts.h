@@ -74,8 +74,8 @@ struct FusedEngine::Block {
   BlockLayers* layers = nullptr;
   // Where its first parameter lies in the arena; the others follow.
   int64_t offset = 0;
-  // The stream before the block and between its halves.
-  at::Tensor x, middle;
+  // The stream before the block; without checkpointing, all blocks share it.
+  at::Tensor x;
   at::Tensor normed, middle_normed;
   at::Tensor rstd, middle_rstd;
   at::Tensor qkv;
@@ -84,8 +84,10 @@ struct FusedEngine::Block {
   at::Tensor mixed, log_sum;
   // Only the attention of text uses these.
   at::Tensor random_seed, random_offset;
+  // The branches, until the next block has added them.
+  at::Tensor attention_out, mlp_out;
   // `hidden` is what GELU got or, with gelu_inside_, its slopes.
-  at::Tensor attention_out, hidden, activated, mlp_out;
+  at::Tensor hidden, activated;
   Weight attention_norm, qkv_w, q_norm, k_norm, projection, attention_scale;
   Weight mlp_norm, up, up_bias, down, down_bias, mlp_scale;
 };

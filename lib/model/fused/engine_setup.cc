@@ -162,7 +162,8 @@ void FusedEngine::AllocateActivations() {
     block.queries = !is_text_ && i + 1 == spec_.layers ? 1 : tokens;
     block.rows = batch_ * block.queries;
     const bool in_fp8 = fp8_ != nullptr && block.rows == rows_;
-    block.x = FloatBuffer({rows_, width});
+    block.x =
+        checkpointing_ || i == 0 ? FloatBuffer({rows_, width}) : blocks_[0].x;
     block.rstd = FloatBuffer({rows_});
     if (!block.normed.defined()) {
       block.normed = Bf16Buffer({rows_, width});
@@ -175,12 +176,18 @@ void FusedEngine::AllocateActivations() {
         block.log_sum = FloatBuffer({batch_, heads, fused::kShortTokens});
       }
     }
-    if (!block.middle.defined() || block.middle.size(0) != block.rows) {
-      block.middle = FloatBuffer({block.rows, width});
-      if (!in_fp8) block.middle_normed = Bf16Buffer({block.rows, width});
+    if (i > 0 && block.rows == rows_) {
+      block.attention_out = blocks_[0].attention_out;
+      block.mlp_out = blocks_[0].mlp_out;
+    } else {
+      block.attention_out = Bf16Buffer({block.rows, width});
+      block.mlp_out = Bf16Buffer({block.rows, width});
+    }
+    if (!block.middle_rstd.defined() ||
+        block.middle_rstd.size(0) != block.rows) {
+      block.middle_normed = Bf16Buffer({block.rows, width});
       block.middle_rstd = FloatBuffer({block.rows});
       if (!is_text_) block.mixed = Bf16Buffer({block.rows, width});
-      block.attention_out = Bf16Buffer({block.rows, width});
       block.hidden = Bf16Buffer({block.rows, hidden});
       // Text needs more memory than images: the backward pass computes this
       // again.
@@ -189,7 +196,6 @@ void FusedEngine::AllocateActivations() {
       } else if (!in_fp8) {
         block.activated = Bf16Buffer({block.rows, hidden});
       }
-      block.mlp_out = Bf16Buffer({block.rows, width});
     }
     block.attention_norm = Find(prefix + "attention_norm");
     block.qkv_w = Find(prefix + "qkv");
@@ -215,16 +221,19 @@ void FusedEngine::AllocateActivations() {
       Bf16Buffer({fp8_ != nullptr ? blocks_.back().rows : rows_, hidden});
   qkv_gradient_ = Bf16Buffer({rows_, 3 * width});
   attention_gradient_ = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
-  class_x_ = FloatBuffer({head_rows_, width});
   class_normed_ = Bf16Buffer({head_rows_, width});
   class_rstd_ = FloatBuffer({head_rows_});
   class_gradient_ = Bf16Buffer({head_rows_, width});
   logits_ = FloatBuffer({head_rows_, spec_.outputs()});
   logits_gradient_ = Bf16Buffer({head_rows_, spec_.outputs()});
   row_loss_ = FloatBuffer({head_rows_});
-  partial_ =
-      FloatBuffer({std::max({fused::PartialFloats(width), 128 * spec_.outputs(),
-                             fused::HopperPartialFloats(rows_, hidden)})});
+  // A block has two norms, the norms of heads and GELU's bias; its head has one
+  // and a bias.
+  partial_ = FloatBuffer(
+      {2 * fused::PartialFloats(width) + fused::PartialFloats(kHeadWidth) +
+       std::max(fused::PartialFloats(256), 128 * spec_.outputs()) +
+       fused::HopperPartialFloats(rows_, hidden)});
+  sums_ = std::make_unique<fused::SumList>(Floats(partial_), partial_.numel());
   workspace_ = at::empty({static_cast<int64_t>(kWorkspaceBytes)},
                          values_.options().dtype(at::kByte));
 }

@@ -149,15 +149,15 @@ __device__ __forceinline__ void WriteRow(const float4 (&values)[V], int64_t row,
 }
 
 // One row per warp.
-template <int V, bool kAdd>
+template <int V, int kBranches>
 __global__ void __launch_bounds__(kThreads)
     AddNormRowsKernel(AddNorm a, Fp8Out out) {
   const int lane = threadIdx.x % kWarp;
-  const int64_t row = blockIdx.x * kWarps + threadIdx.x / kWarp;
-  if (row >= a.rows) return;
+  const int64_t row = a.rows - 1 - blockIdx.x * kWarps - threadIdx.x / kWarp;
+  if (row < 0) return;
   Fp8Rounding<false> rounding(out.scale);
   float4 values[V];
-  AddNormRow<V, kAdd>(a, row, [&](int v, float4 normed) {
+  AddNormRow<V, kBranches>(a, row, [&](int v, float4 normed) {
     if (a.normed != nullptr) {
       Store(a.normed + row * V * kWarp * 4 + Column(v, lane), normed);
     }
@@ -170,23 +170,25 @@ __global__ void __launch_bounds__(kThreads)
 
 // The same and transposed; each block has 32 rows, each warp two of them.
 constexpr int kNormThreads = 512;
-template <int V, bool kAdd>
+template <int V, int kBranches>
 __global__ void __launch_bounds__(kNormThreads, V == 3 ? 3 : 1)
     AddNormKernel(AddNorm a, Fp8Out out, int64_t padded) {
   __shared__ RowWords<V> words;
   const int lane = threadIdx.x % kWarp;
   Fp8Rounding<false> rounding(out.scale);
   constexpr int kRows = kPlaces * kWarp / kNormThreads;
+  // From the last rows on, as without FP8.
+  const int64_t group = gridDim.x - 1 - blockIdx.x;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     const int local = threadIdx.x / kWarp * kRows + i;
-    const int64_t row = RowOf(blockIdx.x, local);
+    const int64_t row = RowOf(group, local);
     if (row >= a.rows) {
       words.Clear(local);
       continue;
     }
     float4 values[V];
-    AddNormRow<V, kAdd>(a, row, [&](int v, float4 normed) {
+    AddNormRow<V, kBranches>(a, row, [&](int v, float4 normed) {
       if (a.normed != nullptr) {
         Store(a.normed + row * V * kWarp * 4 + Column(v, lane), normed);
       }
@@ -196,21 +198,22 @@ __global__ void __launch_bounds__(kNormThreads, V == 3 ? 3 : 1)
   }
   rounding.Note(out.scale);
   __syncthreads();
-  words.WriteColumns(blockIdx.x, padded, out.columns);
+  words.WriteColumns(group, padded, out.columns);
 }
 
 // A width of 384 must leave registers for two blocks per processor.
 template <int V>
 __global__ void __launch_bounds__(kThreads, V == 3 ? 2 : 1)
-    NormBackwardKernel(NormBackward a, Fp8Out out, int64_t padded) {
+    NormBackwardKernel(NormBackward a, Fp8Out out, int64_t padded,
+                       float* parts) {
   extern __shared__ uint32_t shared[];
   // By turns, so that one barrier per group is enough.
   RowWords<V>* const both = reinterpret_cast<RowWords<V>*>(shared);
   Fp8Rounding<true> rounding(out.scale);
   NormBackwardRows<V, true> rows(a);
   int turn = 0;
-  for (int64_t group = blockIdx.x; group < padded / kPlaces;
-       group += gridDim.x, turn ^= 1) {
+  for (int64_t group = padded / kPlaces - 1 - blockIdx.x; group >= 0;
+       group -= gridDim.x, turn ^= 1) {
     for (int i = 0; i < kPlaces / kWarps; ++i) {
       const int local = threadIdx.x / kWarp * (kPlaces / kWarps) + i;
       const int64_t row = RowOf(group, local);
@@ -227,7 +230,7 @@ __global__ void __launch_bounds__(kThreads, V == 3 ? 2 : 1)
   }
   rounding.Note(out.scale);
   __syncthreads();
-  rows.WriteSums(a, reinterpret_cast<float*>(shared));
+  rows.WriteSums(parts, reinterpret_cast<float*>(shared));
 }
 
 // Calls f with V = width / 128 as a constant.
@@ -263,13 +266,17 @@ void RunAddNormFp8(const AddNorm& a, const Fp8Out& normed, cudaStream_t s) {
   const int64_t padded = Fp8PaddedRows(a.rows);
   ByWidth(a.width, [&](auto v) {
     constexpr int V = decltype(v)::value;
+    const bool both = a.branches[1].y != nullptr;
+    const bool one = a.branches[0].y != nullptr;
     if (normed.columns == nullptr) {
-      const auto kernel = a.y != nullptr ? AddNormRowsKernel<V, true>
-                                         : AddNormRowsKernel<V, false>;
+      const auto kernel = both  ? AddNormRowsKernel<V, 2>
+                          : one ? AddNormRowsKernel<V, 1>
+                                : AddNormRowsKernel<V, 0>;
       kernel<<<(a.rows + kWarps - 1) / kWarps, kThreads, 0, s>>>(a, normed);
     } else {
-      const auto kernel =
-          a.y != nullptr ? AddNormKernel<V, true> : AddNormKernel<V, false>;
+      const auto kernel = both  ? AddNormKernel<V, 2>
+                          : one ? AddNormKernel<V, 1>
+                                : AddNormKernel<V, 0>;
       kernel<<<padded / kPlaces, kNormThreads, 0, s>>>(a, normed, padded);
     }
   });
@@ -279,9 +286,9 @@ void RunAddNormFp8(const AddNorm& a, const Fp8Out& normed, cudaStream_t s) {
 void RunNormBackwardFp8(const NormBackward& a, const Fp8Out& dy,
                         cudaStream_t s) {
   const int64_t padded = Fp8PaddedRows(a.rows);
-  // As many as RunNormBackward, for which `partial` has room.
-  const int blocks = std::min<int64_t>(padded / kPlaces,
-                                       PartialFloats(a.width) / (3 * a.width));
+  // Four for each of 132 processors.
+  const int blocks = std::min<int64_t>(padded / kPlaces, 528);
+  float* const parts = NormParts(a, blocks);
   ByWidth(a.width, [&](auto v) {
     constexpr int V = decltype(v)::value;
     constexpr int kBytes = 2 * sizeof(RowWords<V>);
@@ -289,10 +296,9 @@ void RunNormBackwardFp8(const NormBackward& a, const Fp8Out& dy,
     // More than every kernel may have.
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                          kBytes);
-    kernel<<<blocks, kThreads, kBytes, s>>>(a, dy, padded);
+    kernel<<<blocks, kThreads, kBytes, s>>>(a, dy, padded, parts);
   });
   Check("norm backward in FP8");
-  ReduceNormSums(a, blocks, s);
 }
 
 }  // namespace fused

@@ -90,7 +90,7 @@ struct Fp8Weight {
 void RunFp8Weights(const Fp8Weight* weights, int count, int tiles,
                    cudaStream_t s);
 
-// As RunAddNorm; a.normed may be null.
+// As RunAddNorm; a.normed may be null: nothing reads it.
 void RunAddNormFp8(const AddNorm& a, const Fp8Out& normed, cudaStream_t s);
 // As RunNormBackward, with a branch; a.dy is not used.
 void RunNormBackwardFp8(const NormBackward& a, const Fp8Out& dy,
@@ -117,8 +117,7 @@ struct DownGradientFp8 {
   // become, dbias.
   Fp8Out gradient;
   float* dbias = nullptr;
-  // HopperPartialFloats(rows, hidden) floats.
-  float* partial = nullptr;
+  SumList* sums = nullptr;
   int64_t rows = 0;
   int64_t width = 0;
   int64_t hidden = 0;

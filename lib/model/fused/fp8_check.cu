@@ -123,12 +123,12 @@ void CheckNorms(int64_t rows, int64_t width, float scale) {
   const auto factor = Random<float>(width);
   CheckBuffer<float> d_x(x), d_weight(weight), d_factor(factor),
       d_out(rows * width), rstd(rows), dx(rows * width), dweight(width),
-      dscale(width), dbias(width), partial(PartialFloats(width));
+      dbias(width);
+  CheckSums sums;
   CheckBuffer<Bf16> d_y(y), normed(rows * width), dy(rows * width);
   AddNorm a;
   a.x = d_x;
-  a.y = d_y;
-  a.scale = d_factor;
+  a.branches[0] = {d_y, d_factor};
   a.weight = d_weight;
   a.x_out = d_out;
   a.normed = normed;
@@ -150,26 +150,26 @@ void CheckNorms(int64_t rows, int64_t width, float scale) {
 
   NormBackward b;
   b.dnormed = normed;
-  b.x = d_x;
+  b.normed = normed;
   b.rstd = rstd;
   b.weight = d_weight;
-  b.y = d_y;
   b.scale = d_factor;
   b.dx = dx;
   b.dy = dy;
   b.dweight = dweight;
-  b.dscale = dscale;
   b.dbias = dbias;
-  b.partial = partial;
+  b.sums = &sums;
   b.rows = rows;
   b.width = width;
   RunNormBackward(b, nullptr);
+  sums.Run(nullptr);
   const std::vector<double> want_dy = dy.Read(), want_dx = dx.Read(),
                             want_dbias = dbias.Read(),
                             want_dweight = dweight.Read();
   Fp8Buffer gradient(rows, width, true, scale);
   b.dy = nullptr;
   RunNormBackwardFp8(b, gradient.Out(), nullptr);
+  sums.Run(nullptr);
   Hold("  gradient of the stream", dx.Read(), want_dx, kExact);
   Hold("  gradient of the weight", dweight.Read(), want_dweight, kExact);
   Hold("  gradient of the bias", dbias.Read(), want_dbias, kExact);
@@ -265,8 +265,8 @@ void CheckProducts(int64_t rows, int64_t width, int64_t hidden) {
       dy_scale(std::vector<Fp8Scale>{Fp8Buffer::MakeScale(true, 20)});
   CheckBuffer<Bf16> d_bias(bias);
   CheckBuffer<__half> slope(rows * hidden);
-  CheckBuffer<float> dbias(std::vector<float>(hidden, 1)),
-      partial(HopperPartialFloats(rows, hidden));
+  CheckBuffer<float> dbias(std::vector<float>(hidden, 1));
+  CheckSums sums;
   Fp8Buffer activated(rows, hidden, false, 50),
       gradient(rows, hidden, true, 1000);
   RunUpProductFp8({{d_x, x_scale},
@@ -283,12 +283,13 @@ void CheckProducts(int64_t rows, int64_t width, int64_t hidden) {
                       slope,
                       gradient.Out(),
                       dbias,
-                      partial,
+                      &sums,
                       rows,
                       width,
                       hidden,
                       /*accumulate=*/true},
                      nullptr);
+  sums.Run(nullptr);
   // Some rows, exactly.
   const int64_t step = std::max<int64_t>(1, rows / 97);
   std::vector<double> want_activated, want_slope, want_gradient, got_activated,
@@ -378,45 +379,50 @@ void TimeFp8(int64_t rows, int64_t width, int64_t hidden) {
   Rounded up(hidden, width, small, true);
   CheckBuffer<float> x(Random<float>(rows * width)), x_out(rows * width),
       weight(Random<float>(width)), rstd(rows),
-      dx(std::vector<float>(rows * width)), sums(3 * width),
-      partial(PartialFloats(width)),
-      products(HopperPartialFloats(rows, hidden)), dbias(hidden);
+      dx(std::vector<float>(rows * width)), dweight(width), dbias(hidden);
+  CheckSums sums;
   CheckBuffer<Bf16> y(Random<Bf16>(rows * width)), normed(rows * width),
-      bias(Random<Bf16>(hidden));
+      dy(rows * width), bias(Random<Bf16>(hidden));
   CheckBuffer<__half> slope(rows * hidden);
   Fp8Buffer left(rows, width, false, 20), wide(rows, hidden, false, 50),
       gradient(rows, width, true, 20), wide_gradient(rows, hidden, true, 1000);
   AddNorm a;
   a.x = x;
-  a.y = y;
-  a.scale = a.weight = weight;
-  a.x_out = x_out;
+  a.branches[0] = {y, weight};
+  a.weight = weight;
+  a.normed = normed;
   a.rstd = rstd;
   a.rows = rows;
   a.width = width;
   NormBackward b;
   b.dnormed = y;
-  b.x = x;
+  b.normed = normed;
   b.rstd = rstd;
   b.weight = b.scale = weight;
   b.dresidual = b.dx = dx;
-  b.y = y;
-  b.dweight = sums;
-  b.dscale = sums + width;
-  b.dbias = sums + 2 * width;
-  b.partial = partial;
+  b.dy = dy;
+  b.dweight = dweight;
+  b.dbias = dbias;
+  b.sums = &sums;
   b.rows = rows;
   b.width = width;
   const auto line = [&](const char* what, const std::function<void()>& call) {
     std::printf("%-28s %7.1f us\n", what, Microseconds(call));
   };
-  line("norm in FP8", [&] { RunAddNormFp8(a, left.Out(), nullptr); });
-  a.normed = normed;
+  // As a block has them: the norm inside it, and the one after it.
   line("norm in bf16", [&] { RunAddNorm(a, nullptr); });
-  line("norm backward in FP8",
-       [&] { RunNormBackwardFp8(b, gradient.Out(), nullptr); });
-  b.dy = normed;
-  line("norm backward in bf16", [&] { RunNormBackward(b, nullptr); });
+  line("norm in FP8", [&] { RunAddNormFp8(a, left.Out(), nullptr); });
+  a.branches[1] = {dy, weight};
+  a.x_out = x_out;
+  line("norm of two branches", [&] { RunAddNorm(a, nullptr); });
+  line("norm backward in bf16", [&] {
+    RunNormBackward(b, nullptr);
+    sums.Run(nullptr);
+  });
+  line("norm backward in FP8", [&] {
+    RunNormBackwardFp8(b, gradient.Out(), nullptr);
+    sums.Run(nullptr);
+  });
   line("up, GELU in FP8", [&] {
     RunUpProductFp8({left.Rows(), up.buffer.Rows(), bias, wide.Out(), slope,
                      rows, width, hidden},
@@ -425,8 +431,9 @@ void TimeFp8(int64_t rows, int64_t width, int64_t hidden) {
   line("down, gradient in FP8", [&] {
     RunDownGradientFp8(
         {gradient.Rows(), up.buffer.Rows(), slope, wide_gradient.Out(), dbias,
-         products, rows, width, hidden, false},
+         &sums, rows, width, hidden, false},
         nullptr);
+    sums.Run(nullptr);
   });
 }
 

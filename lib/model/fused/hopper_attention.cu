@@ -224,22 +224,24 @@ __device__ __forceinline__ void NormOctets(const HopperMemory* m, char* matrix,
 
 // Brings a head, which is number `use` of this block, and the next one nearer.
 __device__ __forceinline__ void Bring(const HopperMaps& maps, int heads,
-                                      int blocks, int block, int use,
-                                      HopperMemory* m) {
-  if (block >= blocks) return;
-  const int place = use % kHeadsInMemory, next = block + gridDim.x;
+                                      int block, int use, HopperMemory* m) {
+  if (block < 0) return;
+  const int place = use % kHeadsInMemory, next = block - gridDim.x;
   hopper::ArriveExpecting(&m->raw[place], sizeof(HeadMemory));
   for (int part = 0; part < 3; ++part) {
     hopper::LoadTile(maps.in, m->head[place].q + part * kMatrixBytes,
                      &m->raw[place], (part * heads + block % heads) * kHead, 0,
                      block / heads);
   }
-  for (int part = 0; part < 3 && next < blocks; ++part) {
+  for (int part = 0; part < 3 && next >= 0; ++part) {
     hopper::PrefetchTile(maps.in, (part * heads + next % heads) * kHead, 0,
                          next / heads);
   }
 }
 
+// Heads come in their reverse order: the last ones that the product before
+// wrote are still in the second cache.
+//
 // Norms and rotates Q and K of all heads of a block where they are, and has the
 // next ones brought. `warp`: of all that do so.
 __device__ __forceinline__ void NormHeads(const HopperMaps& maps, int heads,
@@ -253,11 +255,11 @@ __device__ __forceinline__ void NormHeads(const HopperMaps& maps, int heads,
   const bool brings = warp == 0 && lanes.lane == 0;
   // Not before the tables are there: they would have to wait for these.
   for (int i = 0; i < kHeadsInMemory && brings; ++i) {
-    Bring(maps, heads, blocks, blockIdx.x + i * step, i, m);
+    Bring(maps, heads, blocks - 1 - blockIdx.x - i * step, i, m);
   }
   __syncwarp();
   int use = 0;
-  for (int block = blockIdx.x; block < blocks; block += step, ++use) {
+  for (int block = blocks - 1 - blockIdx.x; block >= 0; block -= step, ++use) {
     const int place = use % kHeadsInMemory;
     hopper::Wait(&m->raw[place], use / kHeadsInMemory & 1);
     char* const matrix = m->head[place].q + part * kMatrixBytes;
@@ -285,7 +287,7 @@ __device__ __forceinline__ void NormHeads(const HopperMaps& maps, int heads,
       hopper::WaitUntilSaved<2>();
       hopper::Wait(&m->empty[(use + 1) % kHeadsInMemory],
                    ((use + 1) / kHeadsInMemory & 1) ^ 1);
-      Bring(maps, heads, blocks, block + step, use + 1, m);
+      Bring(maps, heads, block - step, use + 1, m);
     }
     __syncwarp();
   }
@@ -303,7 +305,8 @@ __device__ __forceinline__ void Attend(const HopperMaps& maps, int heads,
   const hopper::Matrix k(m->head[0].k, 16, kOctetBytes);
   const hopper::Matrix v(m->head[0].v, 16, kOctetBytes);
   int use = 0;
-  for (int block = blockIdx.x; block < blocks; block += gridDim.x, ++use) {
+  const int step = gridDim.x;
+  for (int block = blocks - 1 - blockIdx.x; block >= 0; block -= step, ++use) {
     const int place = use % kHeadsInMemory;
     const int at = place * sizeof(HeadMemory);
     hopper::Wait(&m->full[place], use / kHeadsInMemory & 1);

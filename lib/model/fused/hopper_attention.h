@@ -31,8 +31,7 @@ void RunHopperAttentionBackward(const QkNormRope& a, int64_t queries,
                                 const HopperForward& forward,
                                 const Bf16* dmixed, Bf16* dqkv,
                                 float* dq_weight, float* dk_weight,
-                                float* partial, bool accumulate,
-                                cudaStream_t s);
+                                SumList* sums, bool accumulate, cudaStream_t s);
 
 }  // namespace fused
 }  // namespace feedrate

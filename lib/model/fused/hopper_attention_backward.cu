@@ -94,7 +94,7 @@ __device__ __forceinline__ LaneRow ReadRow(const Bf16* from) {
 __device__ __forceinline__ void Bring(const BackwardMaps& maps,
                                       const BackwardJob& job, int block,
                                       int use, HopperBackwardMemory* m) {
-  if (block >= job.blocks) return;
+  if (block < 0) return;
   const int heads = job.a.heads;
   const int sample = block / heads, column = block % heads * kHead;
   uint64_t* const raw = &m->raw[use % kHeadsInMemory];
@@ -116,7 +116,8 @@ __device__ __forceinline__ void Help(const BackwardMaps& maps,
   const bool brings = threadIdx.x % kGroupThreads == 0;
   const OctetPlace at(lanes);
   int use = 0;
-  for (int block = blockIdx.x; block < job.blocks; block += step, ++use) {
+  for (int block = job.blocks - 1 - blockIdx.x; block >= 0;
+       block -= step, ++use) {
     const int place = use % kHeadsInMemory, turn = use / kHeadsInMemory & 1;
     const int heads = job.a.heads;
     const Bf16* const mixed =
@@ -154,7 +155,7 @@ __device__ __forceinline__ void Help(const BackwardMaps& maps,
     if (brings && use > 0) {
       hopper::Wait(&m->empty[(use + 1) % kHeadsInMemory],
                    ((use + 1) / kHeadsInMemory & 1) ^ 1);
-      Bring(maps, job, block + step, use + 1, m);
+      Bring(maps, job, block - step, use + 1, m);
     }
     __syncwarp();
   }
@@ -489,7 +490,9 @@ __device__ __forceinline__ void Multiply(const BackwardMaps& maps,
   // The next tile of this group, counted from those of this head.
   int tile = lanes.group;
   int use = 0;
-  for (int block = blockIdx.x; block < job.blocks; block += gridDim.x, ++use) {
+  const int step = gridDim.x;
+  for (int block = job.blocks - 1 - blockIdx.x; block >= 0;
+       block -= step, ++use) {
     const int place = use % kHeadsInMemory, turn = use / kHeadsInMemory & 1;
     hopper::Wait(&m->raw[place], turn);
     hopper::Wait(&m->full[place], turn);
@@ -528,7 +531,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
     }
     hopper::FenceForEngines();
     for (int i = 0; i < kHeadsInMemory; ++i) {
-      Bring(maps, job, blockIdx.x + i * gridDim.x, i, m);
+      Bring(maps, job, job.blocks - 1 - blockIdx.x - i * gridDim.x, i, m);
     }
   }
   if (threadIdx.x < 2 * kHead) {
@@ -561,7 +564,7 @@ void RunHopperAttentionBackward(const QkNormRope& a, int64_t queries,
                                 const HopperForward& forward,
                                 const Bf16* dmixed, Bf16* dqkv,
                                 float* dq_weight, float* dk_weight,
-                                float* partial, bool accumulate,
+                                SumList* sums, bool accumulate,
                                 cudaStream_t s) {
   const int64_t samples = a.rows / a.tokens, heads = samples * a.heads;
   const auto map_of = [&](const Bf16* matrix, int64_t count, int64_t rows) {
@@ -570,9 +573,8 @@ void RunHopperAttentionBackward(const QkNormRope& a, int64_t queries,
   };
   const BackwardMaps maps = {
       map_of(forward.q, a.heads, a.tokens),
-      map_of(forward.k, a.heads, a.tokens),
-
-      map_of(dmixed, a.heads, queries), map_of(a.qkv, 3 * a.heads, a.tokens),
+      map_of(forward.k, a.heads, a.tokens), map_of(dmixed, a.heads, queries),
+      map_of(a.qkv, 3 * a.heads, a.tokens),
       hopper::MapOf(a.qkv, {3 * a.heads * kHead, a.tokens, samples},
                     {kHead, kGroupRows, 1})};
   const BackwardJob job = {a,
@@ -587,11 +589,11 @@ void RunHopperAttentionBackward(const QkNormRope& a, int64_t queries,
                           : HopperAttentionBackwardKernel<0>;
   AllowShared(kernel, kBackwardBytes);
   const int blocks = std::min<int64_t>(heads, hopper::Processors());
+  float* const partial = sums->Take(blocks * 2 * kHead);
   kernel<<<blocks, kBlockThreads, kBackwardBytes, s>>>(maps, job, partial);
   Check("attention, backward");
-  ReduceRows(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate, s);
-  ReduceRows(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate,
-             s);
+  sums->Add(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate);
+  sums->Add(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate);
 }
 
 }  // namespace fused

@@ -37,13 +37,14 @@ void CheckHopperProducts(int64_t rows, int64_t width, int64_t hidden) {
   CheckBuffer<Bf16> d_x(x), d_bias(bias), d_up(up), d_down(down),
       d_activated(rows * hidden), d_gradient(rows * hidden);
   CheckBuffer<__half> d_slope(rows * hidden);
-  CheckBuffer<float> d_dbias(std::vector<float>(hidden, 1)),
-      partial(HopperPartialFloats(rows, hidden));
+  CheckBuffer<float> d_dbias(std::vector<float>(hidden, 1));
+  CheckSums sums;
   RunUpProduct({d_x, d_up, d_bias, d_activated, d_slope, rows, width, hidden},
                nullptr);
-  RunDownGradient({d_x, d_down, d_slope, d_gradient, d_dbias, partial, rows,
+  RunDownGradient({d_x, d_down, d_slope, d_gradient, d_dbias, &sums, rows,
                    width, hidden, /*accumulate=*/true},
                   nullptr);
+  sums.Run(nullptr);
   const auto pick = [&](const std::vector<double>& all,
                         std::vector<double>* to) {
     for (int64_t r = 0; r < rows; r += step) {
@@ -68,7 +69,8 @@ void TimeHopperProducts(int64_t rows, int64_t width, int64_t hidden) {
       weight(Random<Bf16>(hidden * width)), bias(Random<Bf16>(hidden)),
       activated(rows * hidden), gradient(rows * hidden);
   CheckBuffer<__half> slope(rows * hidden);
-  CheckBuffer<float> dbias(hidden), partial(HopperPartialFloats(rows, hidden));
+  CheckBuffer<float> dbias(hidden);
+  CheckSums sums;
   const double copy = Microseconds([&] {
     cudaMemcpyAsync(activated, slope, rows * hidden * 2, cudaMemcpyDefault);
   });
@@ -84,9 +86,10 @@ void TimeHopperProducts(int64_t rows, int64_t width, int64_t hidden) {
                       nullptr);
        }));
   line("down, gradient with GELU", Microseconds([&] {
-         RunDownGradient({x, weight, slope, gradient, dbias, partial, rows,
-                          width, hidden, false},
+         RunDownGradient({x, weight, slope, gradient, dbias, &sums, rows, width,
+                          hidden, false},
                          nullptr);
+         sums.Run(nullptr);
        }));
 }
 

@@ -148,18 +148,23 @@ struct UpEpilogue {
 
 // gradient = sums times slopes, and the sums of its columns.
 struct GradientEpilogue {
-  using Arguments = DownGradientFp8;
+  struct Arguments {
+    DownGradientFp8 job;
+    // One row of sums per tile of rows.
+    float* partial;
+  };
   struct Memory {
     __device__ void Init() {}
     // By turns.
     float sums[kGroups][2][kGroupWarps][kTileColumns];
   };
-  __device__ explicit GradientEpilogue(const DownGradientFp8& a)
-      : factor(a.dy.scale->inverse * a.weight.scale->inverse),
-        slope(a.slope),
+  __device__ explicit GradientEpilogue(const Arguments& a)
+      : factor(a.job.dy.scale->inverse * a.job.weight.scale->inverse),
+        slope(a.job.slope),
         partial(a.partial),
-        part{a.gradient, a.rows, a.hidden, Fp8PaddedRows(a.rows)},
-        rounding(a.gradient.scale) {}
+        part{a.job.gradient, a.job.rows, a.job.hidden,
+             Fp8PaddedRows(a.job.rows)},
+        rounding(a.job.gradient.scale) {}
 
   // Brings what Run reads nearer.
   __device__ void Begin(const ProductMaps& maps, int, int row, int column,
@@ -279,6 +284,7 @@ void RunUpProductFp8(const UpProductFp8& a, cudaStream_t s) {
 }
 
 void RunDownGradientFp8(const DownGradientFp8& a, cudaStream_t s) {
+  float* const partial = a.sums->Take(HopperPartialFloats(a.rows, a.hidden));
   ProductMaps maps = {};
   maps.left = MapOf(a.dy.values, a.rows, a.width);
   maps.right = MapOf(a.weight.values, a.hidden, a.width);
@@ -286,10 +292,10 @@ void RunDownGradientFp8(const DownGradientFp8& a, cudaStream_t s) {
       hopper::MapOf(a.slope, {a.hidden, a.rows}, {kBoxColumns, kTileRows});
   ByChunks(a.width, [&](auto chunks) {
     RunProduct<Fp8Operands<true>, decltype(chunks)::value, GradientEpilogue>(
-        maps, a.rows, a.hidden, a, s);
+        maps, a.rows, a.hidden, {a, partial}, s);
   });
-  ReduceRows(a.partial, HopperPartialFloats(a.rows, a.hidden) / a.hidden,
-             a.hidden, a.hidden, a.dbias, a.accumulate, s);
+  a.sums->Add(partial, HopperPartialFloats(a.rows, a.hidden) / a.hidden,
+              a.hidden, a.hidden, a.dbias, a.accumulate);
 }
 
 }  // namespace fused

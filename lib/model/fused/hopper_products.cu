@@ -225,6 +225,7 @@ int64_t HopperPartialFloats(int64_t rows, int64_t hidden) {
 }
 
 void RunDownGradient(const DownGradient& a, cudaStream_t s) {
+  float* const partial = a.sums->Take(HopperPartialFloats(a.rows, a.hidden));
   ProductMaps maps;
   maps.left = MapOf(a.dy, a.rows, a.width, kTileRows, kInner);
   maps.right = MapOf(a.weight, a.width, a.hidden, kInner, kTileColumns / 2);
@@ -232,9 +233,9 @@ void RunDownGradient(const DownGradient& a, cudaStream_t s) {
   maps.out[0] = maps.out[1] =
       MapOf(a.gradient, a.rows, a.hidden, kTileRows, kBoxColumns);
   RunProduct<Bf16Operands<true>, kMostChunks, GradientEpilogue>(
-      maps, a.rows, a.hidden, {a.partial, static_cast<int>(a.hidden)}, s);
-  ReduceRows(a.partial, HopperPartialFloats(a.rows, a.hidden) / a.hidden,
-             a.hidden, a.hidden, a.dbias, a.accumulate, s);
+      maps, a.rows, a.hidden, {partial, static_cast<int>(a.hidden)}, s);
+  a.sums->Add(partial, HopperPartialFloats(a.rows, a.hidden) / a.hidden,
+              a.hidden, a.hidden, a.dbias, a.accumulate);
 }
 
 }  // namespace fused

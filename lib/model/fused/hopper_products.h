@@ -44,14 +44,14 @@ struct DownGradient {
   // added to, or become, dbias.
   Bf16* gradient = nullptr;
   float* dbias = nullptr;
-  // HopperPartialFloats(rows, hidden) floats.
-  float* partial = nullptr;
+  SumList* sums = nullptr;
   int64_t rows = 0;
   int64_t width = 0;
   int64_t hidden = 0;
   bool accumulate = false;
 };
 void RunDownGradient(const DownGradient& a, cudaStream_t s);
+// Floats that a gradient takes of its list.
 int64_t HopperPartialFloats(int64_t rows, int64_t hidden);
 
 }  // namespace fused

@@ -18,9 +18,10 @@ __global__ void PatchifyKernel(const float* __restrict__ images,
   const int values = channels * patch * patch;
   for (int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
        i < fours; i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
-    const int64_t at = i * 4;
-    const int64_t row = at / values;
-    const int value = at % values;
+    // Divisions of 64 bits would take longer than the memory.
+    const unsigned four = i, fours_of_row = values / 4;
+    const unsigned row = four / fours_of_row;
+    const int value = four % fours_of_row * 4;
     const int px = value % patch;
     const int py = (value / patch) % patch;
     const int c = value / (patch * patch);
@@ -29,7 +30,7 @@ __global__ void PatchifyKernel(const float* __restrict__ images,
     const int64_t b = row / (per_side * per_side);
     const int64_t from =
         ((b * channels + c) * side + gy * patch + py) * side + gx * patch + px;
-    Store(patches + at, Load(images + from));
+    Store(patches + i * 4, Load(images + from));
   }
 }
 
@@ -121,72 +122,34 @@ __global__ void TokenGradientKernel(const Residual* __restrict__ dx,
   *out = accumulate ? *out + sum : sum;
 }
 
-// out[j] (+)= sum over `blocks` of partial[block * pitch + j], in order.
-__global__ void ReduceKernel(const float* __restrict__ partial, int blocks,
-                             int pitch, int count, float* out,
-                             bool accumulate) {
-  __shared__ float part[kWarps][kWarp];
-  const int j = blockIdx.x * kWarp + threadIdx.x % kWarp;
-  const int w = threadIdx.x / kWarp;
-  float sum = 0;
-  if (j < count) {
-    for (int b = w; b < blocks; b += kWarps) sum += partial[b * pitch + j];
-  }
-  part[w][threadIdx.x % kWarp] = sum;
-  __syncthreads();
-  if (w != 0 || j >= count) return;
-  sum = 0;
-  for (int i = 0; i < kWarps; ++i) sum += part[i][threadIdx.x];
-  out[j] = accumulate ? out[j] + sum : sum;
-}
-
-// Three sums of one kernel in one launch: grid.y picks.
-struct Outputs {
-  float* out[3];
-};
-__global__ void ReduceThreeKernel(const float* __restrict__ partial, int blocks,
-                                  int width, Outputs outputs, bool accumulate) {
-  __shared__ float part[kWarps][kWarp];
-  float* const out = outputs.out[blockIdx.y];
-  if (out == nullptr) return;
-  const int j = blockIdx.x * kWarp + threadIdx.x % kWarp;
-  const int w = threadIdx.x / kWarp;
-  float sum = 0;
-  for (int b = w; b < blocks; b += kWarps) {
-    sum += partial[(b * 3 + blockIdx.y) * width + j];
-  }
-  part[w][threadIdx.x % kWarp] = sum;
-  __syncthreads();
-  if (w != 0) return;
-  sum = 0;
-  for (int i = 0; i < kWarps; ++i) sum += part[i][threadIdx.x];
-  out[j] = accumulate ? out[j] + sum : sum;
-}
-
-template <int V, bool kAdd>
+template <int V, int kBranches>
 __global__ void __launch_bounds__(kThreads) AddNormKernel(AddNorm a) {
   constexpr int kWidth = V * kWarp * 4;
   const int lane = threadIdx.x % kWarp;
-  const int64_t row = blockIdx.x * kWarps + threadIdx.x / kWarp;
-  if (row >= a.rows) return;
-  AddNormRow<V, kAdd>(a, row, [&](int v, float4 normed) {
+  // From the last row on: what the product before wrote last is still in the
+  // second cache, and what comes last here is what the next one reads first.
+  const int64_t row = a.rows - 1 - blockIdx.x * kWarps - threadIdx.x / kWarp;
+  if (row < 0) return;
+  AddNormRow<V, kBranches>(a, row, [&](int v, float4 normed) {
     Store(a.normed + row * kWidth + Column(v, lane), normed);
   });
 }
 
 template <int V, bool kBranch>
-__global__ void __launch_bounds__(kThreads) NormBackwardKernel(NormBackward a) {
+__global__ void __launch_bounds__(kThreads)
+    NormBackwardKernel(NormBackward a, float* parts) {
   extern __shared__ float shared[];
   constexpr int kWidth = V * kWarp * 4;
   const int lane = threadIdx.x % kWarp;
   NormBackwardRows<V, kBranch> rows(a);
-  for (int64_t row = blockIdx.x * kWarps + threadIdx.x / kWarp; row < a.rows;
-       row += gridDim.x * kWarps) {
+  // From the last row on, as AddNormKernel.
+  for (int64_t row = a.rows - 1 - blockIdx.x * kWarps - threadIdx.x / kWarp;
+       row >= 0; row -= gridDim.x * kWarps) {
     rows.Row(a, row, [&](int v, float4 dy) {
       Store(a.dy + row * kWidth + Column(v, lane), dy);
     });
   }
-  rows.WriteSums(a, shared);
+  rows.WriteSums(parts, shared);
 }
 
 // Calls f with V = width / 128 as a constant.
@@ -371,14 +334,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void ReduceRows(const float* partial, int blocks, int pitch, int count,
-                float* out, bool accumulate, cudaStream_t s) {
-  ReduceKernel<<<(count + kWarp - 1) / kWarp, kThreads, 0, s>>>(
-      partial, blocks, pitch, count, out, accumulate);
-  Check("reduce");
-}
-
-int64_t PartialFloats(int64_t width) { return kBlocks * 3 * width; }
+int64_t PartialFloats(int64_t width) { return kBlocks * 4 * width; }
 
 void Patchify(const float* images, Bf16* patches, int64_t batch,
               int64_t channels, int64_t side, int64_t patch, cudaStream_t s) {
@@ -400,9 +356,10 @@ void AssembleTokens(const Bf16* patches, const float* class_token,
 
 void AssembleTokensBackward(const Residual* dx, Bf16* dpatches,
                             float* dclass_token, float* dregisters,
-                            float* dbias, float* partial, int64_t batch,
+                            float* dbias, SumList* sums, int64_t batch,
                             int64_t tokens, int64_t first, int64_t width,
                             bool accumulate, cudaStream_t s) {
+  float* const partial = sums->Take(kBlocks * width);
   ByWidth(width, [&](auto v) {
     constexpr int V = decltype(v)::value;
     AssembleBackwardKernel<V>
@@ -410,7 +367,7 @@ void AssembleTokensBackward(const Residual* dx, Bf16* dpatches,
             dx, dpatches, partial, batch, tokens, first);
   });
   Check("assemble backward");
-  ReduceRows(partial, kBlocks, width, width, dbias, accumulate, s);
+  sums->Add(partial, kBlocks, width, width, dbias, accumulate);
   TokenGradientKernel<<<dim3(first, width / kWarp), kThreads, 0, s>>>(
       dx, dclass_token, dregisters, batch, tokens, width, accumulate);
   Check("token gradient");
@@ -436,11 +393,10 @@ void RunAddNorm(const AddNorm& a, cudaStream_t s) {
   const int blocks = (a.rows + kWarps - 1) / kWarps;
   ByWidth(a.width, [&](auto v) {
     constexpr int V = decltype(v)::value;
-    if (a.y != nullptr) {
-      AddNormKernel<V, true><<<blocks, kThreads, 0, s>>>(a);
-    } else {
-      AddNormKernel<V, false><<<blocks, kThreads, 0, s>>>(a);
-    }
+    const auto kernel = a.branches[1].y != nullptr   ? AddNormKernel<V, 2>
+                        : a.branches[0].y != nullptr ? AddNormKernel<V, 1>
+                                                     : AddNormKernel<V, 0>;
+    kernel<<<blocks, kThreads, 0, s>>>(a);
   });
   Check("add and norm");
 }
@@ -448,24 +404,14 @@ void RunAddNorm(const AddNorm& a, cudaStream_t s) {
 void RunNormBackward(const NormBackward& a, cudaStream_t s) {
   const int blocks = BlocksFor(a.rows);
   const size_t shared = kWarps * a.width * sizeof(float);
+  float* const parts = NormParts(a, blocks);
   ByWidth(a.width, [&](auto v) {
     constexpr int V = decltype(v)::value;
-    if (a.y != nullptr) {
-      NormBackwardKernel<V, true><<<blocks, kThreads, shared, s>>>(a);
-    } else {
-      NormBackwardKernel<V, false><<<blocks, kThreads, shared, s>>>(a);
-    }
+    const auto kernel = a.scale != nullptr ? NormBackwardKernel<V, true>
+                                           : NormBackwardKernel<V, false>;
+    kernel<<<blocks, kThreads, shared, s>>>(a, parts);
   });
   Check("norm backward");
-  ReduceNormSums(a, blocks, s);
-}
-
-void ReduceNormSums(const NormBackward& a, int blocks, cudaStream_t s) {
-  Outputs outputs = {{a.dweight, a.y != nullptr ? a.dscale : nullptr,
-                      a.y != nullptr ? a.dbias : nullptr}};
-  ReduceThreeKernel<<<dim3(a.width / kWarp, 3), kThreads, 0, s>>>(
-      a.partial, blocks, a.width, outputs, a.accumulate);
-  Check("norm backward sums");
 }
 
 void RunQkNormRope(const QkNormRope& a, Bf16* q, Bf16* k, cudaStream_t s) {
@@ -477,27 +423,28 @@ void RunQkNormRope(const QkNormRope& a, Bf16* q, Bf16* k, cudaStream_t s) {
 
 void RunQkNormRopeBackward(const QkNormRope& a, const Bf16* dq, const Bf16* dk,
                            const Bf16* dv, Bf16* dqkv, float* dq_weight,
-                           float* dk_weight, float* partial, bool accumulate,
+                           float* dk_weight, SumList* sums, bool accumulate,
                            cudaStream_t s) {
   const int blocks = 2 * kBlocks;
+  float* const partial = sums->Take(blocks * 2 * kHead);
   QkBackwardKernel<<<blocks, kThreads, 0, s>>>(a, dq, dk, dv, dqkv, partial);
   Check("norm and rotation of heads, backward");
-  ReduceRows(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate, s);
-  ReduceRows(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate,
-             s);
+  sums->Add(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate);
+  sums->Add(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate);
 }
 
 void GeluBackward(const Bf16* in, Bf16* gradient, Bf16* again, float* dbias,
-                  float* partial, int64_t rows, int64_t width, bool accumulate,
+                  SumList* sums, int64_t rows, int64_t width, bool accumulate,
                   cudaStream_t s) {
   const int columns = width / kGeluColumns;
   const int row_blocks = 1056 / columns;
+  float* const partial = sums->Take(row_blocks * width);
   const auto kernel =
       again != nullptr ? GeluBackwardKernel<true> : GeluBackwardKernel<false>;
   kernel<<<dim3(columns, row_blocks), kThreads, 0, s>>>(in, gradient, again,
                                                         partial, rows, width);
   Check("gelu backward");
-  ReduceRows(partial, row_blocks, width, width, dbias, accumulate, s);
+  sums->Add(partial, row_blocks, width, width, dbias, accumulate);
 }
 
 }  // namespace fused

@@ -2,8 +2,8 @@
 // matrix product or attention.
 //
 // Activations are bf16, the residual stream and its gradient are fp32. Sums
-// over rows go through per-block partial sums and a second, ordered pass, so
-// that two runs agree to the bit. Widths are 128, 256, 384, 512 or 768; the
+// over rows go through parts, which SumList adds up in order, so that two runs
+// agree to the bit. Widths are 128, 256, 384, 512 or 768; the
 // width of a head is 64. All pointers are device memory, 16-byte aligned.
 #pragma once
 
@@ -20,7 +20,64 @@ using Bf16 = __nv_bfloat16;
 // gradients were up to 2.5 times less exact.
 using Residual = float;
 
-// Floats that one call of a kernel with partial sums needs at most.
+// The gradient of a scale that a product's results, weight x + bias, were
+// multiplied by before they were added to the stream. It follows from gradients
+// of that product, so nothing reads the results again: out[i] = (sum over j of
+// weight[i][j] dweight[i][j], + bias[i] dbias[i]) / scale[i]. Of gradients that
+// are sums of several passes it is the sum.
+struct ScaleGradient {
+  // outputs x inputs.
+  const Bf16* weight = nullptr;
+  const float* dweight = nullptr;
+  // May be null.
+  const Bf16* bias = nullptr;
+  const float* dbias = nullptr;
+  const float* scale = nullptr;
+  float* out = nullptr;
+  int outputs = 0;
+  int inputs = 0;
+};
+
+// What kernels leave in parts, added up by one launch for many of them.
+class SumList {
+ public:
+  struct Job {
+    int blocks = 0;
+    // Null: the gradient of a scale.
+    const float* part = nullptr;
+    int parts = 0;
+    int pitch = 0;
+    int count = 0;
+    float* out = nullptr;
+    bool accumulate = false;
+    ScaleGradient scale;
+  };
+  static constexpr int kMost = 10;
+
+  // The parts lie in `memory`.
+  SumList(float* memory, int64_t floats) : memory_(memory), floats_(floats) {}
+
+  // Room for parts, until Run.
+  float* Take(int64_t floats);
+  // Run will compute out[j] (+)= the sum over p of part[p * pitch + j], in
+  // order.
+  void Add(const float* part, int parts, int pitch, int count, float* out,
+           bool accumulate);
+  // Of a product whose gradients no other sum of this Run makes.
+  void Add(const ScaleGradient& scale);
+  void Run(cudaStream_t s);
+
+ private:
+  void Push(const Job& job);
+
+  float* memory_;
+  int64_t floats_;
+  int64_t taken_ = 0;
+  Job jobs_[kMost];
+  int count_ = 0;
+};
+
+// Floats that one call of a kernel below takes of its list at most.
 int64_t PartialFloats(int64_t width);
 
 // Images (batch x channels x side x side) to patches, one row per patch, in the
@@ -38,7 +95,7 @@ void AssembleTokens(const Bf16* patches, const float* class_token,
 // and of the bias of the patch embedding.
 void AssembleTokensBackward(const Residual* dx, Bf16* dpatches,
                             float* dclass_token, float* dregisters,
-                            float* dbias, float* partial, int64_t batch,
+                            float* dbias, SumList* sums, int64_t batch,
                             int64_t tokens, int64_t first, int64_t width,
                             bool accumulate, cudaStream_t s);
 
@@ -50,14 +107,20 @@ void EmbedBytes(const int64_t* bytes, const float* embedding, Residual* x,
 void OneHot(const int64_t* bytes, Bf16* out, int64_t rows, int64_t kinds,
             cudaStream_t s);
 
-struct AddNorm {
-  const Residual* x = nullptr;
-  // The branch that is added with `scale`. Null: nothing is added, and x_out is
-  // not written.
+// A branch of the stream, and what it is multiplied by.
+struct Branch {
   const Bf16* y = nullptr;
   const float* scale = nullptr;
+};
+
+struct AddNorm {
+  const Residual* x = nullptr;
+  // What is added, none, the first or both.
+  Branch branches[2];
   const float* weight = nullptr;
+  // The sum; may be x if `stride` is 1, or null.
   Residual* x_out = nullptr;
+  // Keeps what weights of zero would lose: they count as 1e-20.
   Bf16* normed = nullptr;
   // One over the root mean square of each row.
   float* rstd = nullptr;
@@ -70,23 +133,22 @@ void RunAddNorm(const AddNorm& a, cudaStream_t s);
 
 struct NormBackward {
   const Bf16* dnormed = nullptr;
-  const Residual* x = nullptr;
+  // What AddNorm wrote.
+  const Bf16* normed = nullptr;
   const float* rstd = nullptr;
   const float* weight = nullptr;
   // Gradient of the stream that passes by the norm. Null: zero.
   const Residual* dresidual = nullptr;
-  // The branch that was added to make x, and its scale. Null: there was none.
-  const Bf16* y = nullptr;
+  // Scale of the branch that was added last. Null: there was none.
   const float* scale = nullptr;
   Residual* dx = nullptr;
-  // Gradient of `y`.
+  // Gradient of the branch. Scales of zero count as 1e-20, see ScaleGradient.
   Bf16* dy = nullptr;
   float* dweight = nullptr;
-  float* dscale = nullptr;
-  // Sum of dy over rows: the gradient of the bias that y ended with. May be
-  // null.
+  // Sum of dy over rows: the gradient of the bias that the branch ended with.
+  // May be null.
   float* dbias = nullptr;
-  float* partial = nullptr;
+  SumList* sums = nullptr;
   int64_t rows = 0;
   int64_t width = 0;
   // `dresidual` holds rows 0, stride, 2 * stride, ... of dx. The other rows of
@@ -95,8 +157,6 @@ struct NormBackward {
   bool accumulate = false;
 };
 void RunNormBackward(const NormBackward& a, cudaStream_t s);
-// Its last part: adds what `blocks` blocks left in a.partial.
-void ReduceNormSums(const NormBackward& a, int blocks, cudaStream_t s);
 
 struct QkNormRope {
   // rows x 3 x heads x 64.
@@ -114,7 +174,7 @@ struct QkNormRope {
 void RunQkNormRope(const QkNormRope& a, Bf16* q, Bf16* k, cudaStream_t s);
 void RunQkNormRopeBackward(const QkNormRope& a, const Bf16* dq, const Bf16* dk,
                            const Bf16* dv, Bf16* dqkv, float* dq_weight,
-                           float* dk_weight, float* partial, bool accumulate,
+                           float* dk_weight, SumList* sums, bool accumulate,
                            cudaStream_t s);
 
 // Attention of at most kShortTokens tokens per sample, with the norm and
@@ -124,18 +184,16 @@ void RunQkNormRopeBackward(const QkNormRope& a, const Bf16* dq, const Bf16* dk,
 constexpr int64_t kShortTokens = 208;
 void RunShortAttention(const QkNormRope& a, int64_t queries, Bf16* mixed,
                        float* log_sum, cudaStream_t s);
-// `partial` has PartialFloats(128) floats.
 void RunShortAttentionBackward(const QkNormRope& a, int64_t queries,
                                const Bf16* mixed, const float* log_sum,
                                const Bf16* dmixed, Bf16* dqkv, float* dq_weight,
-                               float* dk_weight, float* partial,
-                               bool accumulate, cudaStream_t s);
+                               float* dk_weight, SumList* sums, bool accumulate,
+                               cudaStream_t s);
 
 // gradient *= gelu'(in), tanh form; dbias[j] (+)= sum over rows of the result.
-// Writes gelu(in) to `again`, unless it is null. `width` is a multiple of 256;
-// `partial` has PartialFloats(width) floats at most.
+// Writes gelu(in) to `again`, unless it is null. `width` is a multiple of 256.
 void GeluBackward(const Bf16* in, Bf16* gradient, Bf16* again, float* dbias,
-                  float* partial, int64_t rows, int64_t width, bool accumulate,
+                  SumList* sums, int64_t rows, int64_t width, bool accumulate,
                   cudaStream_t s);
 
 // Cross entropy. `labels` are class numbers, or `probabilities` of all classes
@@ -144,15 +202,12 @@ void GeluBackward(const Bf16* in, Bf16* gradient, Bf16* again, float* dbias,
 void CrossEntropy(const float* logits, const int64_t* labels,
                   const float* probabilities, float* row_loss, Bf16* dlogits,
                   int64_t rows, int64_t classes, float factor, cudaStream_t s);
-// out[j] (+)= sum over `blocks` of partial[block * pitch + j], in order.
-void ReduceRows(const float* partial, int blocks, int pitch, int count,
-                float* out, bool accumulate, cudaStream_t s);
 // out (+)= factor times the sum of `values`.
 void SumTo(const float* values, int64_t count, float factor, bool accumulate,
            float* out, cudaStream_t s);
 // out[j] (+)= sum over rows of in[row][j].
 void SumRows(const Bf16* in, int64_t rows, int64_t width, bool accumulate,
-             float* out, float* partial, cudaStream_t s);
+             float* out, SumList* sums, cudaStream_t s);
 
 // A step of an optimizer over one flat arena. Tensors start at multiples of
 // kChunk; `decays` and `tensors` have one entry per chunk.

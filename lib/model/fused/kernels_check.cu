@@ -57,11 +57,13 @@ void CheckTokens() {
   CheckBuffer<Bf16> d_embedded(embedded), d_dpatches(dpatches.size());
   CheckBuffer<float> d_class(class_token), d_registers(registers),
       d_x(x.size()), d_dx(dx), d_dclass(width), d_dregisters(dregisters.size()),
-      d_dbias(width), partial(PartialFloats(width));
+      d_dbias(width);
+  CheckSums sums;
   AssembleTokens(d_embedded, d_class, d_registers, d_x, batch, tokens, first,
                  width, nullptr);
   AssembleTokensBackward(d_dx, d_dpatches, d_dclass, d_dregisters, d_dbias,
-                         partial, batch, tokens, first, width, false, nullptr);
+                         &sums, batch, tokens, first, width, false, nullptr);
+  sums.Run(nullptr);
   Hold("tokens", d_x.Read(), x, kExact);
   Hold("tokens, gradient of patches", d_dpatches.Read(), dpatches, kRounded);
   Hold("tokens, gradient of the class token", d_dclass.Read(), dclass, kExact);
@@ -90,21 +92,25 @@ void CheckTokens() {
 }
 
 // `stride`: only every so many rows of the stream go on.
-void CheckNorm(int64_t width, int64_t samples, int64_t stride, bool branch) {
-  std::printf("norm of %lld x %lld, every %lld, %s\n",
+void CheckNorm(int64_t width, int64_t samples, int64_t stride, int branches) {
+  std::printf("norm of %lld x %lld, every %lld, %d branches\n",
               static_cast<long long>(samples), static_cast<long long>(width),
-              static_cast<long long>(stride), branch ? "a branch" : "alone");
+              static_cast<long long>(stride), branches);
   const int64_t count = samples * width;
-  const auto x = Random<float>(count * stride), weight = Random<float>(width);
-  const auto scale = Random<float>(width);
-  const auto y = Random<Bf16>(count), dnormed = Random<Bf16>(count);
+  const auto x = Random<float>(count * stride);
+  auto weight = Random<float>(width), scale = Random<float>(width);
+  const auto scale2 = Random<float>(width);
+  const auto y = Random<Bf16>(count), y2 = Random<Bf16>(count);
+  // Zeros count as nearly nothing, and must not make what is no number.
+  weight[3] = scale[5] = 0;
   std::vector<double> sum(count), normed(count), rstd(samples);
   for (int64_t r = 0; r < samples; ++r) {
     double squares = 0;
     for (int64_t c = 0; c < width; ++c) {
       const int64_t at = r * width + c;
       sum[at] = x[r * stride * width + c];
-      if (branch) sum[at] += scale[c] * static_cast<double>(float(y[at]));
+      if (branches > 0) sum[at] += scale[c] * double(float(y[at]));
+      if (branches > 1) sum[at] += scale2[c] * double(float(y2[at]));
       squares += sum[at] * sum[at];
     }
     rstd[r] = 1 / std::sqrt(squares / width + 1e-6);
@@ -112,15 +118,15 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, bool branch) {
       normed[r * width + c] = sum[r * width + c] * rstd[r] * weight[c];
     }
   }
-  CheckBuffer<float> d_x(x), d_weight(weight), d_scale(scale), d_sum(count),
-      d_rstd(samples), partial(PartialFloats(width));
-  CheckBuffer<Bf16> d_y(y), d_normed(count), d_dnormed(dnormed);
+  CheckBuffer<float> d_x(x), d_weight(weight), d_scale(scale), d_scale2(scale2),
+      d_sum(count), d_rstd(samples);
+  CheckBuffer<Bf16> d_y(y), d_y2(y2), d_normed(count);
   AddNorm add;
   add.x = d_x;
-  if (branch) add.y = d_y;
-  add.scale = d_scale;
+  if (branches > 0) add.branches[0] = {d_y, d_scale};
+  if (branches > 1) add.branches[1] = {d_y2, d_scale2};
   add.weight = d_weight;
-  if (branch) add.x_out = d_sum;
+  if (branches > 1) add.x_out = d_sum;
   add.normed = d_normed;
   add.rstd = d_rstd;
   add.rows = samples;
@@ -129,20 +135,18 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, bool branch) {
   RunAddNorm(add, nullptr);
   Hold("  normed", d_normed.Read(), normed, kRounded);
   Hold("  one over the root", d_rstd.Read(), rstd, kExact);
-  if (branch) Hold("  sum", d_sum.Read(), sum, kExact);
+  if (branches > 1) Hold("  sum", d_sum.Read(), sum, kExact);
 
   // Backward, for a stream of which every so many rows have a gradient already.
   const int64_t rows = samples * stride;
-  const auto in = Random<float>(rows * width);
   const auto dresidual = Random<float>(count), before = Random<float>(width);
-  const auto dn = Random<Bf16>(rows * width),
-             added = Random<Bf16>(rows * width);
+  const auto in = Random<float>(rows * width);
+  const auto dn = Random<Bf16>(rows * width);
   std::vector<float> in_rstd;
+  std::vector<Bf16> in_normed;
   std::vector<double> dx(rows * width), dy(rows * width), dweight(width),
-      dscale(width), dbias(width);
-  for (int64_t c = 0; c < width; ++c) {
-    dweight[c] = dscale[c] = dbias[c] = before[c];
-  }
+      dbias(width);
+  for (int64_t c = 0; c < width; ++c) dweight[c] = dbias[c] = before[c];
   for (int64_t r = 0; r < rows; ++r) {
     double squares = 0, dot = 0;
     for (int64_t c = 0; c < width; ++c)
@@ -150,48 +154,98 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, bool branch) {
     const double root = 1 / std::sqrt(squares / width + 1e-6);
     in_rstd.push_back(root);
     for (int64_t c = 0; c < width; ++c) {
-      dot += float(dn[r * width + c]) * weight[c] * in[r * width + c] * root /
-             width;
+      const double w = weight[c] == 0 ? 1e-20 : weight[c];
+      in_normed.push_back(static_cast<float>(in[r * width + c] * root * w));
+      dot += float(dn[r * width + c]) * double(float(in_normed.back())) / width;
     }
     for (int64_t c = 0; c < width; ++c) {
       const int64_t at = r * width + c;
-      const double n = in[at] * root, g = float(dn[at]);
-      dx[at] = (g * weight[c] - n * dot) * root;
+      const double w = weight[c] == 0 ? 1e-20 : weight[c];
+      const double n = float(in_normed[at]) / w, g = float(dn[at]);
+      dx[at] = (g * w - n * dot) * root;
       if (r % stride == 0) dx[at] += dresidual[r / stride * width + c];
       dweight[c] += g * n;
       dy[at] = dx[at] * scale[c];
-      dscale[c] += dx[at] * float(added[at]);
       dbias[c] += dy[at];
     }
   }
-  CheckBuffer<float> d_in(in), d_in_rstd(in_rstd), d_dresidual(dresidual),
-      d_dx(rows * width), d_dweight(before), d_dscale(before), d_dbias(before);
-  CheckBuffer<Bf16> d_dn(dn), d_added(added), d_dy(rows * width);
+  CheckBuffer<float> d_in_rstd(in_rstd), d_dresidual(dresidual),
+      d_dx(rows * width), d_dweight(before), d_dbias(before);
+  CheckBuffer<Bf16> d_dn(dn), d_in_normed(in_normed), d_dy(rows * width);
+  CheckSums sums;
   NormBackward back;
   back.dnormed = d_dn;
-  back.x = d_in;
+  back.normed = d_in_normed;
   back.rstd = d_in_rstd;
   back.weight = d_weight;
   back.dresidual = d_dresidual;
-  if (branch) back.y = d_added;
-  back.scale = d_scale;
+  if (branches > 0) back.scale = d_scale;
   back.dx = d_dx;
   back.dy = d_dy;
   back.dweight = d_dweight;
-  back.dscale = d_dscale;
-  back.dbias = d_dbias;
-  back.partial = partial;
+  if (branches > 0) back.dbias = d_dbias;
+  back.sums = &sums;
   back.rows = rows;
   back.width = width;
   back.stride = stride;
   back.accumulate = true;
   RunNormBackward(back, nullptr);
+  sums.Run(nullptr);
   Hold("  gradient of the stream", d_dx.Read(), dx, kExact);
   Hold("  gradient of the weight", d_dweight.Read(), dweight, kExact);
-  if (!branch) return;
+  if (branches == 0) return;
   Hold("  gradient of the branch", d_dy.Read(), dy, kRounded);
-  Hold("  gradient of the scale", d_dscale.Read(), dscale, kExact);
   Hold("  gradient of the bias", d_dbias.Read(), dbias, kExact);
+}
+
+// From gradients of y = weight x + bias, of which dy was scale times dx.
+void CheckScaleGradient(int64_t outputs, int64_t inputs, bool with_bias) {
+  const int64_t rows = 21;
+  const auto x = Random<float>(rows * inputs),
+             dx = Random<float>(rows * outputs);
+  const auto weight = Random<Bf16>(outputs * inputs),
+             bias = Random<Bf16>(outputs);
+  auto scale = Random<float>(outputs);
+  scale[1] = 0;
+  std::vector<float> dweight, dbias(outputs);
+  std::vector<double> want(outputs);
+  for (int64_t o = 0; o < outputs; ++o) {
+    const double s = scale[o] == 0 ? 1e-20 : scale[o];
+    double db = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      const double g = dx[r * outputs + o];
+      double y = with_bias ? float(bias[o]) : 0;
+      for (int64_t i = 0; i < inputs; ++i) {
+        y += x[r * inputs + i] * double(float(weight[o * inputs + i]));
+      }
+      want[o] += g * y;
+      db += g * s;
+    }
+    dbias[o] = db;
+    for (int64_t i = 0; i < inputs; ++i) {
+      double dw = 0;
+      for (int64_t r = 0; r < rows; ++r) {
+        dw += dx[r * outputs + o] * s * x[r * inputs + i];
+      }
+      dweight.push_back(dw);
+    }
+  }
+  CheckBuffer<Bf16> d_weight(weight), d_bias(bias);
+  CheckBuffer<float> d_dweight(dweight), d_dbias(dbias), d_scale(scale),
+      out(outputs);
+  CheckSums sums;
+  ScaleGradient a;
+  a.weight = d_weight;
+  a.dweight = d_dweight;
+  if (with_bias) a.bias = d_bias;
+  a.dbias = d_dbias;
+  a.scale = d_scale;
+  a.out = out;
+  a.outputs = outputs;
+  a.inputs = inputs;
+  sums.Add(a);
+  sums.Run(nullptr);
+  Hold("gradient of a scale", out.Read(), want, kExact);
 }
 
 void CheckGelu(int64_t rows, int64_t width) {
@@ -208,9 +262,11 @@ void CheckGelu(int64_t rows, int64_t width) {
     dbias[i % width] += gradient.back();
   }
   CheckBuffer<Bf16> d_in(in), d_gradient(dy), d_value(rows * width);
-  CheckBuffer<float> d_dbias(width), partial(PartialFloats(width));
-  GeluBackward(d_in, d_gradient, d_value, d_dbias, partial, rows, width, false,
+  CheckBuffer<float> d_dbias(width);
+  CheckSums sums;
+  GeluBackward(d_in, d_gradient, d_value, d_dbias, &sums, rows, width, false,
                nullptr);
+  sums.Run(nullptr);
   Hold("GELU again", d_value.Read(), value, kRounded);
   Hold("GELU, gradient", d_gradient.Read(), gradient, kRounded);
   // The instruction for tanh is exact to 2^-11.
@@ -256,8 +312,10 @@ void CheckLoss(int64_t rows, int64_t classes, bool hard) {
   const std::vector<double> rounded = d_gradient.Read();
   for (size_t i = 0; i < rounded.size(); ++i)
     columns[i % classes] += rounded[i];
-  CheckBuffer<float> d_columns(classes), partial(128 * classes);
-  SumRows(d_gradient, rows, classes, false, d_columns, partial, nullptr);
+  CheckBuffer<float> d_columns(classes);
+  CheckSums sums;
+  SumRows(d_gradient, rows, classes, false, d_columns, &sums, nullptr);
+  sums.Run(nullptr);
   Hold("  sum of rows", d_columns.Read(), columns, 1e-4);
 }
 
@@ -366,10 +424,12 @@ int main(int argc, char** argv) {
   }
   feedrate::fused::CheckTokens();
   for (const int64_t width : {128, 256, 384, 512, 768}) {
-    feedrate::fused::CheckNorm(width, 37, 1, true);
+    feedrate::fused::CheckNorm(width, 37, 1, 2);
   }
-  feedrate::fused::CheckNorm(384, 37, 1, false);
-  feedrate::fused::CheckNorm(384, 5, 7, true);
+  feedrate::fused::CheckNorm(384, 37, 1, 0);
+  feedrate::fused::CheckNorm(384, 5, 7, 1);
+  feedrate::fused::CheckScaleGradient(27, 384, false);
+  feedrate::fused::CheckScaleGradient(128, 512, true);
   feedrate::fused::CheckGelu(77, 512);
   feedrate::fused::CheckGelu(1031, 1536);
   feedrate::fused::CheckLoss(19, 1000, true);

@@ -81,12 +81,13 @@ void SumTo(const float* values, int64_t count, float factor, bool accumulate,
 }
 
 void SumRows(const Bf16* in, int64_t rows, int64_t width, bool accumulate,
-             float* out, float* partial, cudaStream_t s) {
+             float* out, SumList* sums, cudaStream_t s) {
   constexpr int kRowParts = 128;
+  float* const partial = sums->Take(kRowParts * width);
   SumRowsKernel<<<dim3((width + 127) / 128, kRowParts), 128, 0, s>>>(
       in, rows, width, partial);
   Check("sum of rows");
-  ReduceRows(partial, kRowParts, width, width, out, accumulate, s);
+  sums->Add(partial, kRowParts, width, width, out, accumulate);
 }
 
 }  // namespace fused

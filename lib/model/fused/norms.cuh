@@ -34,36 +34,52 @@ __device__ void WriteBlockSums(float4 (&sums)[V], float* shared, float* out) {
 }
 
 // Calls write(v, values) for the normed values.
-template <int V, bool kAdd, typename Write>
+template <int V, int kBranches, typename Write>
 __device__ __forceinline__ void AddNormRow(const AddNorm& a, int64_t row,
                                            Write write) {
   constexpr int kWidth = V * kWarp * 4;
   const int lane = threadIdx.x % kWarp;
-  const int64_t from = row * a.stride * kWidth;
-  float4 x[V];
+  const int64_t from = row * a.stride * kWidth, to = row * kWidth;
+  float4 x[V], y[2][V];
 #pragma unroll
   for (int v = 0; v < V; ++v) x[v] = Load(a.x + from + Column(v, lane));
-  if (kAdd) {
-    float4 y[V];
+#pragma unroll
+  for (int b = 0; b < kBranches; ++b) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      y[v] = Load(a.y + row * kWidth + Column(v, lane));
+      y[b][v] = Load(a.branches[b].y + to + Column(v, lane));
     }
+  }
+#pragma unroll
+  for (int b = 0; b < kBranches; ++b) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      x[v] = x[v] + Load(a.scale + Column(v, lane)) * y[v];
-      Store(a.x_out + row * kWidth + Column(v, lane), x[v]);
+      x[v] = x[v] + Load(a.branches[b].scale + Column(v, lane)) * y[b][v];
     }
   }
   float squares = 0;
 #pragma unroll
-  for (int v = 0; v < V; ++v) squares += Sum(x[v] * x[v]);
+  for (int v = 0; v < V; ++v) {
+    if (a.x_out != nullptr) Store(a.x_out + to + Column(v, lane), x[v]);
+    squares += Sum(x[v] * x[v]);
+  }
   const float rstd = rsqrtf(WarpSum(squares) / kWidth + kEpsilon);
   if (lane == 0) a.rstd[row] = rstd;
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    write(v, x[v] * rstd * Load(a.weight + Column(v, lane)));
+    write(v, x[v] * rstd * NotZero(Load(a.weight + Column(v, lane))));
   }
+}
+
+// Where the parts of dweight go, and behind each those of dbias.
+inline float* NormParts(const NormBackward& a, int blocks) {
+  float* const parts = a.sums->Take(2 * a.width * blocks);
+  a.sums->Add(parts, blocks, 2 * a.width, a.width, a.dweight, a.accumulate);
+  if (a.dbias != nullptr) {
+    a.sums->Add(parts + a.width, blocks, 2 * a.width, a.width, a.dbias,
+                a.accumulate);
+  }
+  return parts;
 }
 
 // The backward pass of rows, and what it sums over them.
@@ -72,8 +88,10 @@ struct NormBackwardRows {
   __device__ explicit NormBackwardRows(const NormBackward& a) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      weight[v] = Load(a.weight + Column(v, threadIdx.x % kWarp));
-      if (kBranch) scale[v] = Load(a.scale + Column(v, threadIdx.x % kWarp));
+      const int c = Column(v, threadIdx.x % kWarp);
+      weight[v] = NotZero(Load(a.weight + c));
+      inverse[v] = Inverse(weight[v]);
+      if (kBranch) scale[v] = NotZero(Load(a.scale + c));
     }
   }
 
@@ -93,54 +111,50 @@ struct NormBackwardRows {
       by = static_cast<int64_t>(row32 / stride32) * kWidth;
     }
     const float rstd = a.rstd[row];
-    float4 dn[V], xhat[V], dx[V], y[V];
+    float4 dn[V], normed[V], dx[V];
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       dn[v] = Load(a.dnormed + in + Column(v, lane));
-      xhat[v] = Load(a.x + in + Column(v, lane));
+      normed[v] = Load(a.normed + in + Column(v, lane));
       if (passes) {
         dx[v] = Load(a.dresidual + by + Column(v, lane));
       } else {
         dx[v] = make_float4(0, 0, 0, 0);
       }
-      if (kBranch) y[v] = Load(a.y + in + Column(v, lane));
     }
+    // Weights and their inverses cancel.
     float dot = 0;
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      xhat[v] = xhat[v] * rstd;
-      dweight[v] = dweight[v] + dn[v] * xhat[v];
-      dn[v] = dn[v] * weight[v];
-      dot += Sum(dn[v] * xhat[v]);
+      const float4 product = dn[v] * normed[v];
+      dweight[v] = dweight[v] + product;
+      dot += Sum(product);
     }
     dot = WarpSum(dot) / kWidth;
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      dx[v] = dx[v] + (dn[v] - xhat[v] * dot) * rstd;
+      dx[v] = dx[v] + (dn[v] * weight[v] - normed[v] * inverse[v] * dot) * rstd;
       Store(a.dx + in + Column(v, lane), dx[v]);
       if (kBranch) {
         const float4 dy = dx[v] * scale[v];
         write(v, dy);
-        dscale[v] = dscale[v] + dx[v] * y[v];
         dbias[v] = dbias[v] + dy;
       }
     }
   }
 
-  // The sums of the block, to its place in a.partial.
-  __device__ void WriteSums(const NormBackward& a, float* shared) {
+  // The sums of the block, to its place in `parts`.
+  __device__ void WriteSums(float* parts, float* shared) {
     constexpr int kWidth = V * kWarp * 4;
-    float* const out =
-        a.partial + static_cast<int64_t>(blockIdx.x) * 3 * kWidth;
+    float* const out = parts + static_cast<int64_t>(blockIdx.x) * 2 * kWidth;
+#pragma unroll
+    for (int v = 0; v < V; ++v) dweight[v] = dweight[v] * inverse[v];
     WriteBlockSums<V>(dweight, shared, out);
-    if (kBranch) {
-      WriteBlockSums<V>(dscale, shared, out + kWidth);
-      WriteBlockSums<V>(dbias, shared, out + 2 * kWidth);
-    }
+    if (kBranch) WriteBlockSums<V>(dbias, shared, out + kWidth);
   }
 
-  float4 dweight[V] = {}, dscale[V] = {}, dbias[V] = {};
-  float4 weight[V], scale[V];
+  float4 dweight[V] = {}, dbias[V] = {};
+  float4 weight[V], inverse[V], scale[V];
 };
 
 }  // namespace fused

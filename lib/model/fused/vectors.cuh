@@ -99,6 +99,17 @@ __device__ __forceinline__ float4 operator-(float4 a, float4 b) {
 }
 __device__ __forceinline__ float Sum(float4 a) { return a.x + a.y + a.z + a.w; }
 
+// What gradients are divided by later must not be zero.
+__device__ __forceinline__ float NotZero(float v) {
+  return fabsf(v) < 1e-20f ? copysignf(1e-20f, v) : v;
+}
+__device__ __forceinline__ float4 NotZero(float4 v) {
+  return make_float4(NotZero(v.x), NotZero(v.y), NotZero(v.z), NotZero(v.w));
+}
+__device__ __forceinline__ float4 Inverse(float4 v) {
+  return make_float4(1 / v.x, 1 / v.y, 1 / v.z, 1 / v.w);
+}
+
 // GELU in the tanh form, which cuBLASLt computes, and its slope. GELU itself
 // differs from the exact one by at most 5e-4, its slope by at most 1e-3.
 struct Gelu {
