@@ -14,10 +14,10 @@ Kind = collections.namedtuple("Kind", "lock targets")
 # fetch() returns a folder.
 Source = collections.namedtuple("Source", "name kind fetch")
 
+MEDIA = "dev/locks/media_answers.lock"
 KINDS = {
-    "images": Kind(
-        "dev/locks/media_answers.lock", ["//lib/loader/python:feedrate_loader"]
-    ),
+    "images": Kind(MEDIA, ["//lib/loader/python:feedrate_loader"]),
+    "tars": Kind(MEDIA, ["//tools/stage_dataset"]),
 }
 
 
@@ -54,5 +54,14 @@ SOURCES = [
         "simplejpeg-1.9.0.tar.gz",
         "5ac7d9489eeb812c2e7ea5c283994a29d9fefdfe5ed7b86c09d485e0dd366689",
         "images",
+    ),
+    debian("golang-1.19", "tars"),
+    debian("libarchive", "tars"),
+    debian("python3.11", "tars"),
+    pypi(
+        "libarchive-c",
+        "libarchive_c-5.3.tar.gz",
+        "5ddb42f1a245c927e7686545da77159859d5d4c6d00163c59daff4df314dae82",
+        "tars",
     ),
 ]

@@ -63,6 +63,13 @@ bool IsLzma(std::string_view head) {
          (head[3] != 0 || head[4] != 0);
 }
 
+// A frame of zstd, or one that it skips, with which pzstd begins its files.
+bool IsZstd(std::string_view head) {
+  if (head.size() < 4) return false;
+  return head.substr(0, 4) == "\x28\xb5\x2f\xfd" ||
+         ((head[0] & 0xf0) == 0x50 && head.substr(1, 3) == "*M\x18");
+}
+
 // The program that unpacks data that starts with `head`; empty for a plain
 // archive. Known formats that are not supported are named instead of being
 // reported as a bad archive.
@@ -73,7 +80,7 @@ Status PackerOf(std::string_view head, const std::string& name,
   };
   packer->clear();
   if (begins("\x1f\x8b")) *packer = "gzip";
-  if (begins("\x28\xb5\x2f\xfd")) *packer = "zstd";
+  if (IsZstd(head)) *packer = "zstd";
   const char* other = IsLzma(head) ? "lzma" : nullptr;
   for (const Format& format : kOtherFormats) {
     if (begins(format.magic)) other = format.name;
