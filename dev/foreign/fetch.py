@@ -168,3 +168,8 @@ def sdist(name, file, sha256):
         archive.unlink()
 
     return once(f"pypi-{file}", make)
+
+
+def nothing():
+    """For what is made here: an empty folder."""
+    return once("made", lambda folder: None)

