@@ -1,7 +1,6 @@
 #include "lib/gate/baselines.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,8 +19,8 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "lib/base/files.h"
+#include "lib/base/lock_folder.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/stopwatch.h"
 #include "lib/base/unique_fd.h"
 #include "lib/machine/git_state.h"
 #include "lib/records/json.h"
@@ -345,30 +344,6 @@ absl::StatusOr<std::vector<Calibration>> BaselineStore::ReadCalibrations(
       }));
   return calibrations;
 }
-
-namespace {
-
-// Longer than anybody changes files. A lock can be held by all who may read the
-// folder.
-constexpr absl::Duration kLockLimit = absl::Seconds(60);
-
-// Others who change the files of the folder wait until this is closed. Where a
-// file system has no such locks, nobody waits.
-absl::StatusOr<UniqueFd> LockFolder(const std::string& folder) {
-  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const Stopwatch watch;
-  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    if (watch.Elapsed() > kLockLimit) {
-      return absl::UnavailableError(absl::StrCat(
-          folder, ": another process has been changing it for ",
-          absl::FormatDuration(kLockLimit), "; try again when it has ended"));
-    }
-    absl::SleepFor(absl::Milliseconds(10));
-  }
-  return fd;
-}
-
-}  // namespace
 
 absl::Status BaselineStore::AddCalibrations(
     const std::vector<Calibration>& calibrations) const {

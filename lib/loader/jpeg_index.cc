@@ -1,18 +1,18 @@
 #include "lib/loader/jpeg_index.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "isa-l/crc64.h"
 #include "lib/base/files.h"
+#include "lib/base/lock_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 
@@ -47,82 +47,132 @@ JpegIndex::Key KeyOf(const Record& record) {
   return {record.checksum, record.picture_bytes};
 }
 
+// Whoever owns the folder may change what is in it, as is so for the data.
+absl::Status CheckOwner(const std::string& path, const struct stat& info) {
+  struct stat folder;
+  const bool is_owned = info.st_uid == geteuid() || info.st_uid == 0 ||
+                        (stat(ParentFolder(path).c_str(), &folder) == 0 &&
+                         info.st_uid == folder.st_uid);
+  if (is_owned && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, is_owned ? ": others can write to it" : ": belongs to another user",
+      ", so it is not trusted; remove it or name another file"));
+}
+
 }  // namespace
 
-// The file in memory.
-class JpegIndex::Map {
+// The file, whose entries are read when they are wanted: memory of a file that
+// somebody cuts off would end the process.
+class JpegIndex::File {
  public:
   // Null, with a reason, if the file is damaged; null without one if there is
   // none.
-  static absl::StatusOr<std::unique_ptr<Map>> Open(const std::string& path,
-                                                   std::string* problem) {
-    const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (fd.get() < 0) return nullptr;
+  static absl::StatusOr<std::unique_ptr<File>> Open(const std::string& path,
+                                                    std::string* problem) {
+    const absl::StatusOr<int64_t> plain = PlainFileBytes(path);
+    if (absl::IsNotFound(plain.status())) return nullptr;
+    RETURN_IF_ERROR(plain.status());
+    std::unique_ptr<File> file(
+        new File(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
     struct stat info;
-    if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (!file->fd_.valid() || fstat(file->fd_.get(), &info) != 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat(path, ": is no file for an index"));
+          absl::StrCat(path, ": cannot be read: ", std::strerror(errno),
+                       "; name another file for the index"));
     }
-    const auto size = static_cast<size_t>(info.st_size);
-    if (size == 0) return nullptr;
-    void* const memory =
-        mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
-    if (memory == MAP_FAILED) {
-      return absl::UnavailableError(absl::StrCat(path, ": cannot be mapped"));
-    }
-    std::unique_ptr<Map> map(new Map(static_cast<const char*>(memory), size));
-    if (size < kMagicBytes ||
-        std::memcmp(memory, kMagic, sizeof(kMagic)) != 0) {
+    RETURN_IF_ERROR(CheckOwner(path, info));
+    file->size_ = static_cast<uint64_t>(info.st_size);
+    if (file->size_ == 0) return nullptr;
+    char magic[kMagicBytes];
+    if (!file->Read(0, sizeof(magic), magic) ||
+        std::memcmp(magic, kMagic, sizeof(kMagic)) != 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           path, ": is no index of JPEG files; remove it or name another file"));
     }
-    uint64_t count = 0;
-    if (size >= kMagicBytes + sizeof(count)) {
-      std::memcpy(&count, map->data_ + kMagicBytes, sizeof(count));
-    }
-    if (size < kMagicBytes + sizeof(count) ||
-        count > (size - kMagicBytes - sizeof(count)) / sizeof(Record)) {
-      *problem = absl::StrCat(path, ": is cut off and is made anew");
+    if (!file->ReadRecords()) {
+      *problem = absl::StrCat(path, ": is damaged and is made anew");
       return nullptr;
     }
-    map->records_ = reinterpret_cast<const Record*>(map->data_ + kMagicBytes +
-                                                    sizeof(count));
-    map->count_ = count;
-    return map;
-  }
-  ~Map() { munmap(const_cast<char*>(data_), size_); }
-
-  absl::optional<absl::string_view> Find(const Key& key) const {
-    const Record* const end = records_ + count_;
-    const Record* const found = std::lower_bound(
-        records_, end, key, [](const Record& record, const Key& wanted) {
-          return feedrate::KeyOf(record) < wanted;
-        });
-    return found == end ? absl::nullopt : Entries(*found, key);
+    return file;
   }
 
-  uint64_t count() const { return count_; }
-  const Record& record(uint64_t index) const { return records_[index]; }
+  absl::optional<std::string> Find(const Key& key) const {
+    const auto found =
+        std::lower_bound(records_.begin(), records_.end(), key,
+                         [](const Record& record, const Key& wanted) {
+                           return feedrate::KeyOf(record) < wanted;
+                         });
+    return found == records_.end() ? absl::nullopt : Entries(*found, key);
+  }
+
+  const std::vector<Record>& records() const { return records_; }
 
   // Nothing if the record is of another picture, or damaged.
-  absl::optional<absl::string_view> Entries(const Record& record,
-                                            const Key& key) const {
+  absl::optional<std::string> Entries(const Record& record,
+                                      const Key& key) const {
     const Key own = feedrate::KeyOf(record);
     if (own < key || key < own || record.offset > size_ ||
         record.bytes > size_ - record.offset) {
       return absl::nullopt;
     }
-    const absl::string_view entries(data_ + record.offset, record.bytes);
-    if (OwnChecksum(key, entries) != record.own_checksum) return absl::nullopt;
+    std::string entries(record.bytes, '\0');
+    if (!Read(record.offset, entries.size(), entries.data()) ||
+        OwnChecksum(key, entries) != record.own_checksum) {
+      return absl::nullopt;
+    }
     return entries;
   }
 
  private:
-  Map(const char* data, size_t size) : data_(data), size_(size) {}
-  const char* const data_;
-  const size_t size_;
-  const Record* records_ = nullptr;
-  uint64_t count_ = 0;
+  explicit File(int fd) : fd_(fd) {}
+
+  // False if there are fewer bytes.
+  bool Read(uint64_t offset, size_t bytes, void* out) const {
+    char* to = static_cast<char*>(out);
+    while (bytes > 0) {
+      const ssize_t got =
+          pread(fd_.get(), to, bytes, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      to += got;
+      offset += static_cast<uint64_t>(got);
+      bytes -= static_cast<size_t>(got);
+    }
+    return true;
+  }
+
+  // False unless all are there, each picture once and in its place.
+  bool ReadRecords() {
+    uint64_t count = 0;
+    const uint64_t begin = kMagicBytes + sizeof(count);
+    if (size_ < begin || !Read(kMagicBytes, sizeof(count), &count) ||
+        count > (size_ - begin) / sizeof(Record)) {
+      return false;
+    }
+    constexpr uint64_t kPiece = 1 << 16;
+    for (uint64_t at = 0; at < count; at += kPiece) {
+      const size_t before = records_.size();
+      records_.resize(before + std::min(kPiece, count - at));
+      if (!Read(begin + at * sizeof(Record),
+                (records_.size() - before) * sizeof(Record),
+                &records_[before])) {
+        return false;
+      }
+      for (size_t i = std::max<size_t>(before, 1); i < records_.size(); ++i) {
+        if (!(feedrate::KeyOf(records_[i - 1]) <
+              feedrate::KeyOf(records_[i]))) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  const UniqueFd fd_;
+  uint64_t size_ = 0;
+  std::vector<Record> records_;
 };
 
 JpegIndex::JpegIndex(std::string path) : path_(std::move(path)) {}
@@ -132,8 +182,8 @@ JpegIndex::~JpegIndex() = default;
 absl::StatusOr<std::unique_ptr<JpegIndex>> JpegIndex::Open(
     const std::string& path) {
   std::unique_ptr<JpegIndex> index(new JpegIndex(path));
-  ASSIGN_OR_RETURN(index->map_, Map::Open(path, &index->problem_));
-  if (index->map_ == nullptr &&
+  ASSIGN_OR_RETURN(index->file_, File::Open(path, &index->problem_));
+  if (index->file_ == nullptr &&
       access(ParentFolder(path).c_str(), W_OK | X_OK) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": cannot be written: ", std::strerror(errno),
@@ -146,15 +196,15 @@ JpegIndex::Key JpegIndex::KeyOf(absl::string_view bytes) {
   return {Checksum(0, bytes), bytes.size()};
 }
 
-absl::optional<absl::string_view> JpegIndex::Find(const Key& key) const {
-  if (map_ != nullptr) {
-    const auto found = map_->Find(key);
+absl::optional<std::string> JpegIndex::Find(const Key& key) const {
+  if (file_ != nullptr) {
+    absl::optional<std::string> found = file_->Find(key);
     if (found.has_value()) return found;
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto added = added_.find(key);
   if (added == added_.end()) return absl::nullopt;
-  return absl::string_view(added->second);
+  return added->second;
 }
 
 void JpegIndex::Add(const Key& key, std::string entries) {
@@ -164,7 +214,7 @@ void JpegIndex::Add(const Key& key, std::string entries) {
 
 int64_t JpegIndex::size() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<int64_t>((map_ == nullptr ? 0 : map_->count()) +
+  return static_cast<int64_t>((file_ == nullptr ? 0 : file_->records().size()) +
                               added_.size());
 }
 
@@ -173,36 +223,54 @@ absl::Status JpegIndex::Save() {
   if (is_saved_) return absl::OkStatus();
   // One process at a time; what it finds is complete, as files are replaced in
   // one step.
-  const std::string folder = ParentFolder(path_);
-  const UniqueFd folder_fd(open(folder.c_str(), O_RDONLY | O_CLOEXEC));
-  if (folder_fd.get() >= 0) flock(folder_fd.get(), LOCK_EX);
+  ASSIGN_OR_RETURN(const UniqueFd held, LockFolder(ParentFolder(path_)));
   std::string ignored;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Map> now, Map::Open(path_, &ignored));
-  std::map<Key, absl::string_view> all;
-  for (uint64_t i = 0; now != nullptr && i < now->count(); ++i) {
-    const Key key = feedrate::KeyOf(now->record(i));
-    const auto entries = now->Entries(now->record(i), key);
-    if (entries.has_value()) all.emplace(key, *entries);
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> now,
+                   File::Open(path_, &ignored));
+  // Those of the file stay there until they are written: there may be many.
+  struct Entries {
+    const std::string* added = nullptr;
+    const Record* record = nullptr;
+  };
+  std::map<Key, Entries> all;
+  if (now != nullptr) {
+    for (const Record& record : now->records()) {
+      const Key key = feedrate::KeyOf(record);
+      if (now->Entries(record, key).has_value()) all[key].record = &record;
+    }
   }
-  for (const auto& [key, entries] : added_) all.emplace(key, entries);
+  for (const auto& [key, entries] : added_) {
+    Entries& one = all[key];
+    if (one.record == nullptr) one.added = &entries;
+  }
   std::string head(kMagicBytes, '\0');
   std::memcpy(head.data(), kMagic, sizeof(kMagic));
   const uint64_t count = all.size();
   head.append(reinterpret_cast<const char*>(&count), sizeof(count));
   uint64_t offset = head.size() + count * sizeof(Record);
   for (const auto& [key, entries] : all) {
-    const Record record = {key.checksum, key.bytes, offset,
-                           static_cast<uint32_t>(entries.size()),
-                           OwnChecksum(key, entries)};
+    Record record;
+    if (entries.record != nullptr) {
+      record = *entries.record;
+    } else {
+      record = {key.checksum, key.bytes, 0,
+                static_cast<uint32_t>(entries.added->size()),
+                OwnChecksum(key, *entries.added)};
+    }
+    record.offset = offset;
     head.append(reinterpret_cast<const char*>(&record), sizeof(record));
-    offset += entries.size();
+    offset += record.bytes;
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<NewFile> file, NewFile::Create(path_));
   RETURN_IF_ERROR(WriteAll(file->fd(), head, path_));
   constexpr size_t kPiece = 1 << 20;
   std::string piece;
   for (const auto& [key, entries] : all) {
-    piece.append(entries.data(), entries.size());
+    // One that has changed meanwhile has another checksum.
+    piece += entries.added != nullptr
+                 ? *entries.added
+                 : now->Entries(*entries.record, key)
+                       .value_or(std::string(entries.record->bytes, '\0'));
     if (piece.size() < kPiece) continue;
     RETURN_IF_ERROR(WriteAll(file->fd(), piece, path_));
     piece.clear();

@@ -21,9 +21,9 @@ namespace feedrate {
 // picture that changed is one that the index does not have. Thread-safe.
 class JpegIndex {
  public:
-  // Reads `path`, if it is there. A file that is no index is kept as it is, and
-  // is InvalidArgument; a damaged one counts as empty, and `problem` says so.
-  // Fails if a missing file could not be made.
+  // Reads `path`, if it is there. A file that is no index, or that others may
+  // write, is kept as it is, and is InvalidArgument; a damaged one counts as
+  // empty, and `problem` says so. Fails if a missing file could not be made.
   static absl::StatusOr<std::unique_ptr<JpegIndex>> Open(
       const std::string& path);
   ~JpegIndex();
@@ -42,12 +42,12 @@ class JpegIndex {
 
   // The packed entries of a picture, which are empty if it can only be decoded
   // from its beginning. Nothing if the index does not have the picture, or has
-  // it damaged. Valid as long as the index.
-  absl::optional<absl::string_view> Find(const Key& key) const;
+  // it damaged.
+  absl::optional<std::string> Find(const Key& key) const;
   void Add(const Key& key, std::string entries);
 
   // Writes what was added, together with what other processes wrote since. Does
-  // nothing if nothing was.
+  // nothing if nothing was. Unavailable if another process holds the folder.
   absl::Status Save();
 
   // Empty, or why the file counts as empty.
@@ -55,12 +55,12 @@ class JpegIndex {
   int64_t size() const;
 
  private:
-  class Map;
+  class File;
   explicit JpegIndex(std::string path);
 
   const std::string path_;
   std::string problem_;
-  std::unique_ptr<Map> map_;
+  std::unique_ptr<File> file_;
   mutable std::mutex mutex_;
   std::map<Key, std::string> added_;
   bool is_saved_ = true;

@@ -1,5 +1,8 @@
 #include "lib/loader/jpeg_index.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <string>
 #include <thread>
@@ -97,7 +100,7 @@ TEST(JpegIndexTest, DamageIsNeverBelieved) {
     Put(path, good.substr(0, i));
     const auto index = JpegIndex::Open(path);
     if (index.ok() && i > 0 && i < 32) {
-      EXPECT_THAT((*index)->problem(), HasSubstr("is cut off"));
+      EXPECT_THAT((*index)->problem(), HasSubstr("is damaged"));
     }
   }
 }
@@ -111,6 +114,36 @@ TEST(JpegIndexTest, OtherFilesStayAsTheyAre) {
               HasSubstr("remove it or name another file"));
   EXPECT_EQ(ReadFile(path).value(), "somebody's notes");
   EXPECT_FALSE(JpegIndex::Open("/no/such/folder/index").ok());
+}
+
+// What somebody else may put there.
+TEST(JpegIndexTest, NobodyElseDecides) {
+  const std::string path = NewPath("foreign");
+  ASSERT_EQ(mkfifo(path.c_str(), 0644), 0);
+  EXPECT_THAT(std::string(JpegIndex::Open(path).status().message()),
+              HasSubstr("only plain files are data"));
+  std::remove(path.c_str());
+  {
+    const auto index = JpegIndex::Open(path).value();
+    index->Add(JpegIndex::KeyOf("a"), "entries of a");
+    ASSERT_TRUE(index->Save().ok());
+  }
+  const std::string good = ReadFile(path).value();
+  for (const mode_t mode : {0664, 0646}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    EXPECT_THAT(std::string(JpegIndex::Open(path).status().message()),
+                HasSubstr("others can write to it"));
+  }
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  // Cut off while it is used.
+  const auto index = JpegIndex::Open(path).value();
+  ASSERT_EQ(truncate(path.c_str(), 1), 0);
+  EXPECT_FALSE(index->Find(JpegIndex::KeyOf("a")).has_value());
+  // Many pictures of which none costs a byte.
+  Put(path, good.substr(0, 24) + std::string("\0\0\0\0\x01\0\0\0", 8));
+  ASSERT_EQ(truncate(path.c_str(), int64_t{1} << 40), 0);
+  const auto endless = JpegIndex::Open(path).value();
+  EXPECT_THAT(endless->problem(), HasSubstr("is damaged"));
 }
 
 // Batches of `folder`, one after the other.

@@ -229,10 +229,11 @@ absl::Status Loader::MakeFromBytes(SampleMaker* maker, absl::string_view bytes,
   }
   int64_t begin = MonotonicNs();
   const JpegIndex::Key key = JpegIndex::KeyOf(bytes);
-  const absl::optional<absl::string_view> entries = index_->Find(key);
+  const absl::optional<std::string> entries = index_->Find(key);
   times->decode_ns += MonotonicNs() - begin;
-  RETURN_IF_ERROR(
-      maker->FromBytes(bytes, entries.value_or(""), seed, out, times));
+  RETURN_IF_ERROR(maker->FromBytes(
+      bytes, entries.has_value() ? absl::string_view(*entries) : "", seed, out,
+      times));
   if (!entries.has_value()) {
     begin = MonotonicNs();
     index_->Add(key, maker->FindEntries());
@@ -350,7 +351,11 @@ absl::StatusOr<std::unique_ptr<KeptBatch>> Epoch::NextKept() {
   ring_.ReplaceMemory(blocks[batch->index % blocks.size()]->data());
   auto kept = std::make_unique<KeptBatch>(*batch, std::move(block), bytes,
                                           loader_->pool_);
+  // Not only when the epoch ends: its owner may end without it.
+  const bool is_last =
+      (batch->index + 1) * loader_->options().batch_size >= order_.count();
   ring_.GiveBack();
+  if (is_last) loader_->SaveIndex();
   return kept;
 }
 

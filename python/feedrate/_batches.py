@@ -351,7 +351,7 @@ class Batches:
         )
 
     def _warn_of_left_out(self) -> None:
-        """What is new when an epoch begins."""
+        """What is new when an epoch begins or ends."""
 
     def _check_usable(self) -> None:
         if os.getpid() != self._pid:

@@ -124,4 +124,5 @@ class Pass:
         # A mixture has no end: it tells after 1, 2, 4, 8, ... batches.
         is_power = self.batches & (self.batches - 1) == 0
         if self._left <= 0 or loader._endless and is_power:
+            loader._warn_of_left_out()
             loader._warn_of_faults()

@@ -131,7 +131,7 @@ class IndexTest(cases.Case):
         self.assertEqual(self.batches(images, index=elsewhere), expected)
         self.assertEqual(index.read_bytes(), elsewhere.read_bytes())
         index.write_bytes(index.read_bytes()[:30])
-        with self.assertWarnsRegex(RuntimeWarning, "cut off and is made anew"):
+        with self.assertWarnsRegex(RuntimeWarning, "damaged and is made anew"):
             self.loader(images, index=True)
         index.write_text("notes")
         with self.assertRaisesRegex(ValueError, "is no index of JPEG files"):
@@ -144,8 +144,7 @@ class IndexTest(cases.Case):
         loader = self.loader(self.folder / "images", index=home / "index")
         home.rmdir()
         home.write_text("no folder")
-        list(loader)
-        # When the first epoch ended; once.
+        # When the first epoch ends; once.
         with self.assertWarnsRegex(RuntimeWarning, "home/index.*: cannot"):
             list(loader)
         with warnings.catch_warnings():
