@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 # Usual numbers of channels.
 CHANNELS = (1, 3, 4, 9)
+# More threads than any machine gives to a process.
+MOST_WORKERS = 1 << 17
+# Of an image: a JPEG's.
+MOST_SIDE = 65535
 # Characters of a value in a message.
 MOST_SHOWN = 80
 
@@ -45,13 +49,14 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def whole(name: str, value: Any, least: int) -> int:
+def whole(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
     try:
         number = operator.index(value)
     except TypeError:
         number = least - 1
-    if not least <= number < 2**63:
-        raise wrong(name, value, f"a whole number from {least} on")
+    if not least <= number <= most:
+        end = "on" if most == 2**63 - 1 else f"to {most}"
+        raise wrong(name, value, f"a whole number from {least} {end}")
     return number
 
 
@@ -62,7 +67,7 @@ def workers(given: Any, alias: Any, gpu: bool) -> int:
     elif alias is not None and alias != given:
         raise wrong("num_workers", alias, "only one of workers and num_workers")
     if given is not None:
-        return whole("workers", given, 0)
+        return whole("workers", given, 0, MOST_WORKERS)
     cpus = len(os.sched_getaffinity(0))
     # With a GPU, three feed the decoders, and one is the caller's.
     return max(1, cpus - 4) if gpu else cpus
@@ -73,8 +78,9 @@ def size(name: str, value: Any) -> tuple[int, int]:
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
         if len(value) != 2:
             raise wrong(name, value, "one number, or (height, width)")
-        return whole(name, value[0], 1), whole(name, value[1], 1)
-    side = whole(name, value, 1)
+        height, width = (whole(name, one, 1, MOST_SIDE) for one in value)
+        return height, width
+    side = whole(name, value, 1, MOST_SIDE)
     return side, side
 
 
@@ -96,6 +102,18 @@ def dtype(value: Any) -> str:
     return name
 
 
+def path(name: str, value: Any) -> str:
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise wrong_type(name, value, "a path") from None
+
+
+def folder(name: str, value: Any) -> str:
+    """Empty for None."""
+    return "" if value is None else path(name, value)
+
+
 def word(name: str, value: str, words: str) -> str:
     if value not in words.split():
         raise wrong(name, value, " or ".join(words.split()))
@@ -107,7 +125,7 @@ def numbers(name: str, value: float | Sequence[float]) -> str:
         numbers = np.atleast_1d(np.asarray(value, np.float64))
     except (TypeError, ValueError):
         numbers = np.empty((0, 0))
-    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+    if numbers.size == 0 or numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise wrong(name, value, "a number, or one per channel")
     if name == "std" and numbers.min() <= 0:
         raise wrong(name, value, "numbers above 0")
@@ -195,7 +213,7 @@ def store_settings(kind: str, **given: Any) -> list[str]:
             name, next(iter(found.values())), "it with an address such as s3://"
         )
     return [
-        f"{name}={os.fspath(v) if name == 'cache_folder' else v}"
+        f"{name}={path('cache_dir', v) if name == 'cache_folder' else v}"
         for name, v in found.items()
     ]
 
@@ -208,15 +226,15 @@ def classes(labels: Any) -> list[str]:
     return []
 
 
-def index(index: Any, kind: str, path: str) -> str:
+def index(index: Any, kind: str, folder: str) -> str:
     """The file of an index; empty for none."""
     if index is False or index is None:
         return ""
     if index is not True:
-        return os.fspath(index)
+        return path("index", index)
     if kind != "folder":
         raise wrong("index", index, "the path of a file, as this is no folder")
-    return os.path.join(path, "feedrate.jpegindex")
+    return os.path.join(folder, "feedrate.jpegindex")
 
 
 def source(

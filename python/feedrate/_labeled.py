@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from feedrate._arguments import Labels, Step
 
 
+# Each sample of a mixed batch has a row of shares, one per class.
+_MOST_MIXED = 1 << 20
+
+
 class Labeled(Batches):
     """Batches of items and their labels. A class of its own calls `_items` for
     settings and, after `_open`, `_label`."""
@@ -120,6 +124,11 @@ class Labeled(Batches):
                 " names, or the names of the classes"
             )
         found = np.ascontiguousarray(found, np.int64)
+        if self._mixes and found.max() >= _MOST_MIXED:
+            raise ValueError(
+                f"labels: a row of shares for {found.max()} classes is not"
+                f" possible; mixing is for fewer than {_MOST_MIXED}"
+            )
         if self._mixes and found.min() < 0:
             raise ValueError(
                 "labels: an item has none, and mixing needs them; pass labels"

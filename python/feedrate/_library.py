@@ -23,6 +23,9 @@ LIBRARY = "libfeedrate_loader.so"
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
 
+# Characters at either end of a message.
+_SHOWN = 1000
+
 # Numbers of absl::StatusCode.
 DEADLINE_EXCEEDED = 4
 _ERRORS = {
@@ -191,8 +194,12 @@ def configs() -> str:
 
 
 def message() -> str:
-    text: bytes = load().feedrate_error()
-    return text.decode("utf-8", "replace")
+    """Of one that quotes something without end, the middle is left out."""
+    text = load().feedrate_error().decode("utf-8", "replace")
+    if len(text) <= 2 * _SHOWN:
+        return str(text)
+    left_out = f" [{len(text) - 2 * _SHOWN} characters left out] "
+    return text[:_SHOWN] + left_out + text[-_SHOWN:]
 
 
 def fail(code: int) -> NoReturn:
@@ -246,6 +253,11 @@ def close_loader(handle: int) -> None:
 
 
 def texts(values: list[str]) -> ctypes.Array[ctypes.c_char_p]:
+    for value in values:
+        # C would read on at what is before it.
+        if "\0" in value:
+            shown = value.replace("\0", "\\0")[:_SHOWN]
+            raise ValueError(f"feedrate: {shown}: holds a zero byte; remove it")
     return (ctypes.c_char_p * len(values))(*map(os.fsencode, values))
 
 

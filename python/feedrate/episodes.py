@@ -237,13 +237,17 @@ class Episodes(Batches):
             f"flip={int(_arguments.flag('flip', flip))}",
             *steps,
             f"configs={_library.configs() if steps else ''}",
-            f"cache_folder={os.fspath(cache_dir or '')}",
+            f"cache_folder={_arguments.folder('cache_dir', cache_dir)}",
             f"endpoint={endpoint or ''}",
             f"redirect_hosts={redirect_hosts or ''}",
             f"anonymous={int(_arguments.flag('anonymous', anonymous))}",
             f"connections={_arguments.whole('connections', connections, 1)}",
             "order="
-            + _arguments.word("order", order or "auto", "auto epochs weights"),
+            + _arguments.word(
+                "order",
+                "auto" if order is None else order,
+                "auto epochs weights",
+            ),
             "balance="
             f"{int(_arguments.flag('balance_by_size', balance_by_size))}",
             *self._share(
@@ -269,6 +273,8 @@ class Episodes(Batches):
         ]
         if not _arguments.flag("instruction", instruction):
             self._unwanted.add("instruction")
+        if filter is not None and not callable(filter):
+            raise _arguments.wrong_type("filter", filter, "a function, or None")
         self._open(settings, [], None, waits=True)
         self._texts: list[str] = []
         if filter is not None:

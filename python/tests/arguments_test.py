@@ -29,14 +29,23 @@ class PackageTest(unittest.TestCase):
 
 
 class ArgumentsTest(cases.Case):
+    def test_texts_of_any_length_and_content(self):
+        with self.assertRaises(FileNotFoundError) as raised:
+            self.loader("x" * (1 << 20))
+        self.assertRegex(str(raised.exception), "xxx .*characters left out")
+        self.assertLess(len(str(raised.exception)), 3000)
+        cases.write_jpegs(self.folder / "images", 2)
+        with self.assertRaisesRegex(ValueError, r"images\\0x: .* zero byte"):
+            self.loader(f"{self.folder}/images\0x")
+
     def test_arguments_are_named(self):
         source = self.array(10)
         for wrong, words in (
             ({"batch_size": 0}, "batch_size=0 .* from 1 on"),
             ({"batch_size": 2.5}, "batch_size=2.5 "),
             ({"batch_size": 2**32 + 3}, "batch_size=4294967299 "),
-            ({"crop": (8, 2**32 + 8)}, "crop_width=4294967304 "),
-            ({"workers": 2**32 + 1}, "workers=4294967297 "),
+            ({"crop": (8, 2**32 + 8)}, "crop=4294967304 .* 1 to 65535"),
+            ({"workers": 2**31 - 1}, "workers=2147483647 .* 0 to 131072"),
             ({"prefetch": 2**32 + 1}, "prefetch=4294967297 "),
             ({"workers": -1}, "workers=-1 "),
             ({"rank": 2, "world_size": 2}, "rank=2 .* 0 to 1"),
@@ -50,6 +59,7 @@ class ArgumentsTest(cases.Case):
             ({"crop": (8, 0)}, "crop=0 "),
             ({"mean": "much"}, "mean='much' .* per channel"),
             ({"std": 0}, "std=0 .* above 0"),
+            ({"std": []}, "std=.*per channel"),
             ({"cache_dir": "x"}, "cache_dir='x' .* s3://"),
             ({"transforms": "Blurr"}, 'transforms: "Blurr" .* "Blur"'),
             ({"transforms": [("Blur", 2)]}, "transforms: .* from 0 to 1"),
@@ -60,12 +70,21 @@ class ArgumentsTest(cases.Case):
                 {"transforms": "Mixup", "dtype": "float32"},
                 "labels: .* pass labels",
             ),
+            (
+                {
+                    "transforms": "Mixup",
+                    "dtype": "float32",
+                    "labels": [2**40] * 10,
+                },
+                "labels: .* classes is not possible",
+            ),
         ):
             with self.assertRaisesRegex(ValueError, words):
                 self.loader(source, **wrong)
         for wrong, words in (
             ({"flip": "yes"}, "flip='yes' .* True or False"),
             ({"shuffle": None}, "shuffle=None .* True or False"),
+            ({"index": 3}, "index=3 .* a path"),
             ({"transforms": [len]}, "transforms=.*len.* names of .*batch"),
             ({"transforms": len}, "transforms=.*len.* names of"),
             ({"transforms": [("Blur", 0.5), (len, 0.5)]}, "transforms=.*len"),

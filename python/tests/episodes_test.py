@@ -418,6 +418,9 @@ class BadDataTest(episode_cases.Case):
             ({"actions": [0, float("nan")]}, "actions="),
             ({"order": "mixed"}, "order='mixed'"),
             ({"output": "jax"}, "output='jax'"),
+            ({"filter": 3}, "filter=3 .* a function"),
+            ({"order": ""}, "order='' .* epochs"),
+            ({"cache_dir": 3}, "cache_dir=3 .* a path"),
             ({"batch_size": 0}, "batch_size=0"),
             ({"rank": 1}, "rank=1 .* 0 to 0"),
         ):
