@@ -19,6 +19,8 @@
 #   micro      the harness of micro: its loop, its start, its share of a suite
 #   duel       false alarms and power of duel on this machine
 #   noise      false alarms and power of a stored baseline on this machine
+#   replay     both, and other judges, on PULLS (1000) pull requests with the
+#              noise that others have published; duels of up to PAIRS (30)
 #   jobs       compare_baseline on JOBS (100000) jobs: processor time and memory
 #
 # Runs of one program alternate between its libraries; `duel` alternates
@@ -204,6 +206,13 @@ case "$what" in
     cd "$bin"
     TEST_TMPDIR="$work" REPEATS="${REPEATS:-200}" SLOW="${SLOW:-50}" JOBS=5 \
       RUNS=5 EXECUTIONS=7 "$REPO_ROOT/tools/compare_baseline/noise_test.sh"
+    ;;
+  replay)
+    build //lib/gate/simulation:replay_pulls
+    "$bin/lib/gate/simulation/replay_pulls" "${PULLS:-1000}" "${SEED:-1}" \
+      "${PAIRS:-30}" "$work/series.jsonl" || [[ $? -eq 3 ]] || die "replay_pulls has failed"
+    "$(python_of lib/gate/simulation/replay_peers.lock)" -B \
+      lib/gate/simulation/replay_peers.py "$work/series.jsonl"
     ;;
   jobs)
     build //tools/compare_baseline

@@ -14,7 +14,9 @@ cat >work.sh <<'END'
 n=$(($1 % 65536)) i=0
 while [ $i -lt 3000 ]; do n=$(((n * 75 + 74) % 65537)) i=$((i + 1)); done
 END
-{ cat work.sh && echo 'echo $n'; } >honest.sh
+cat work.sh - >honest.sh <<'END'
+echo $n
+END
 
 # against NAME: a duel of the honest program and NAME.sh, whose text is read.
 against() {
@@ -101,7 +103,9 @@ for ((i = 0; i < 100; i++)); do
 done
 [[ "$(python3 ask.py 7)" == "$(sh honest.sh 7)" ]] || fail "the server answers"
 if ((confined)); then
-  against network <<<'python3 ask.py "$1"'
+  against network <<'END'
+python3 ask.py "$1"
+END
   [[ $? -eq 2 ]] || fail "it has asked a server: $(cat err)"
   grep -q 'unreachable\|refused\|denied' err || fail "network: $(cat err)"
 fi
@@ -119,7 +123,8 @@ wrong() {
   local words="$1"
   shift
   "$DUEL" --distrust "$@" >/dev/null 2>err
-  [[ $? -eq 1 ]] && grep -q -e "$words" err || fail "$*: $(cat err)"
+  [[ $? -eq 1 ]] || fail "$*: not exit 1"
+  grep -q -e "$words" err || fail "$*: $(cat err)"
 }
 wrong 'no {seed} in "./new"' --a='./old {seed}' --b='./new'
 wrong 'leave out --bisect' --a='a {seed}' --b='b {seed}' --rows

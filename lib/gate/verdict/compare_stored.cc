@@ -529,11 +529,12 @@ std::vector<Verdict> CompareRowFiles(std::vector<Row> rows,
   for (const auto& part : stored) profiles.push_back(part.first);
   std::vector<Verdict> verdicts;
   for (auto& part : ByProfile(std::move(rows))) {
-    const RunsByJob current = RunsOfAllExecutions(std::move(part.second));
+    RunsByJob current = RunsOfAllExecutions(std::move(part.second));
     const auto found = stored.find(part.first);
     if (found != stored.end()) {
-      CompareMachine(current, RunsOfAllExecutions(std::move(found->second)), {},
-                     options, &verdicts);
+      RunsByJob before = RunsOfAllExecutions(std::move(found->second));
+      MarkSlowCores(&current, &before);
+      CompareMachine(current, before, {}, options, &verdicts);
       continue;
     }
     for (const auto& job : current) {
