@@ -99,7 +99,7 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
     up.weight = block.up.rounded;
     up.bias = block.up_bias.rounded;
     up.activated = Half(block.activated);
-    up.slope = static_cast<__half*>(block.hidden.data_ptr());
+    up.slope = static_cast<uint8_t*>(block.hidden.data_ptr());
     up.rows = block.rows;
     up.width = spec_.width;
     up.hidden = spec_.mlp_width();
@@ -368,7 +368,7 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
     fused::DownGradient down;
     down.dy = Half(branch_gradient_);
     down.weight = block.down.rounded;
-    down.slope = static_cast<const __half*>(block.hidden.data_ptr());
+    down.slope = static_cast<const uint8_t*>(block.hidden.data_ptr());
     down.gradient = Half(wide_gradient_);
     down.dbias = block.up_bias.gradient;
     down.sums = sums_.get();

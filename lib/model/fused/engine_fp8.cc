@@ -178,7 +178,7 @@ void FusedEngine::ForwardMlpFp8(const fused::AddNorm& norm, int64_t index) {
                fp8_->ScaleAt(Fp8::Number(index, Fp8::kUpWeight))};
   up.bias = block.up_bias.rounded;
   up.activated = fp8_->Out(in.activated, activated);
-  up.slope = static_cast<__half*>(block.hidden.data_ptr());
+  up.slope = static_cast<uint8_t*>(block.hidden.data_ptr());
   up.rows = block.rows;
   up.width = spec_.width;
   up.hidden = spec_.mlp_width();
@@ -205,7 +205,7 @@ void FusedEngine::BackwardMlpFp8(int64_t index, bool accumulate) {
   down.dy = {Fp8::Bytes(fp8_->branch_gradient.rows), branch};
   down.weight = {Fp8::Bytes(in.down.columns),
                  fp8_->ScaleAt(Fp8::Number(index, Fp8::kDownWeight))};
-  down.slope = static_cast<const __half*>(block.hidden.data_ptr());
+  down.slope = static_cast<const uint8_t*>(block.hidden.data_ptr());
   down.gradient = fp8_->Out(fp8_->wide_gradient, wide);
   down.dbias = block.up_bias.gradient;
   down.sums = sums_.get();

@@ -188,7 +188,10 @@ void FusedEngine::AllocateActivations() {
       block.middle_normed = Bf16Buffer({block.rows, width});
       block.middle_rstd = FloatBuffer({block.rows});
       if (!is_text_) block.mixed = Bf16Buffer({block.rows, width});
-      block.hidden = Bf16Buffer({block.rows, hidden});
+      block.hidden = gelu_inside_ || in_fp8
+                         ? at::empty({fused::SlopeBytes(block.rows, hidden)},
+                                     values_.options().dtype(at::kByte))
+                         : Bf16Buffer({block.rows, hidden});
       // Text needs more memory than images: the backward pass computes this
       // again.
       if (is_text_ && i > 0) {

@@ -9,7 +9,6 @@
 // same for both matrices of a product.
 #pragma once
 
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -100,9 +99,9 @@ struct UpProductFp8 {
   // rows x width, and hidden x width with lane_rows.
   Fp8In x, weight;
   const Bf16* bias = nullptr;
-  // GELU of x weight^T + bias, in the tanh form, and its slope, rows x hidden.
+  // GELU of x weight^T + bias, in the tanh form, and its slope, as UpProduct.
   Fp8Out activated;
-  __half* slope = nullptr;
+  uint8_t* slope = nullptr;
   int64_t rows = 0;
   int64_t width = 0;
   int64_t hidden = 0;
@@ -112,7 +111,7 @@ void RunUpProductFp8(const UpProductFp8& a, cudaStream_t s);
 struct DownGradientFp8 {
   // rows x width, and hidden x width (transposed weights) with lane_columns.
   Fp8In dy, weight;
-  const __half* slope = nullptr;
+  const uint8_t* slope = nullptr;
   // (dy weight) times the slope. The sums of its columns are added to, or
   // become, dbias.
   Fp8Out gradient;

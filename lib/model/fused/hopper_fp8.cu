@@ -69,24 +69,18 @@ struct Fp8Part {
   }
 };
 
-// Eight halves or bf16 values.
+// Eight bf16 values.
 __device__ __forceinline__ uint4 LoadEight(const void* p) {
   return __ldg(static_cast<const uint4*>(p));
 }
-__device__ __forceinline__ uint32_t Word(const uint4& v, int j) {
-  return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? v.z : v.w;
-}
-
 // GELU of sums + bias, and its slope.
 struct UpEpilogue {
   using Arguments = UpProductFp8;
-  struct Memory {
-    __device__ void Init() {}
-  };
+  struct Memory {};
   __device__ explicit UpEpilogue(const UpProductFp8& a)
       : factor(a.x.scale->inverse * a.weight.scale->inverse),
         bias(a.bias),
-        slope(a.slope),
+        slopes(reinterpret_cast<uint4*>(a.slope)),
         part{a.activated, a.rows, a.hidden, Fp8PaddedRows(a.rows)},
         rounding(a.activated.scale) {}
 
@@ -103,15 +97,16 @@ struct UpEpilogue {
   template <bool kWhole>
   __device__ __forceinline__ void RunRows(Tile& tile, int row, int column) {
     const Lanes lanes;
+    uint4* const to = slopes + Slopes::Place(part.width, row, column);
 #pragma unroll
     for (int p = 0; p < kParts; ++p) {
       const int channel = column + p * kBoxColumns;
+      uint32_t codes[8];
       const uint4 add = LoadEight(bias + channel + 8 * lanes.t);
       float4 values[8];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        float value[8];
-        uint32_t slopes[4];
+        float value[8], slope[8];
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
           const uint32_t raw = Word(add, j);
@@ -121,19 +116,22 @@ struct UpEpilogue {
           const Gelu high(fmaf(ValueOf(tile, i, p * 4 + j, 1), factor, b.y));
           value[2 * j] = low.value;
           value[2 * j + 1] = high.value;
-          slopes[j] = PackHalves(low.slope, high.slope);
+          slope[2 * j] = low.slope;
+          slope[2 * j + 1] = high.slope;
         }
-        const int64_t at = row + lanes.Row(i);
-        const bool inside = kWhole || at < part.rows;
-        if (inside) {
-          *reinterpret_cast<uint4*>(slope + at * part.width + channel +
-                                    8 * lanes.t) =
-              make_uint4(slopes[0], slopes[1], slopes[2], slopes[3]);
+        for (int h = 0; h < 2; ++h) {
+          codes[2 * i + h] = Slopes::Pack(slope[4 * h], slope[4 * h + 1],
+                                          slope[4 * h + 2], slope[4 * h + 3]);
         }
+        const bool inside = kWhole || row + lanes.Row(i) < part.rows;
 #pragma unroll
         for (int k = 0; k < 8; ++k) value[k] = inside ? value[k] : 0;
         values[2 * i] = make_float4(value[0], value[1], value[2], value[3]);
         values[2 * i + 1] = make_float4(value[4], value[5], value[6], value[7]);
+      }
+      for (int h = 0; h < 2; ++h) {
+        to[(2 * p + h) * kGroupThreads] = make_uint4(
+            codes[4 * h], codes[4 * h + 1], codes[4 * h + 2], codes[4 * h + 3]);
       }
       part.Write<kWhole>(values, &rounding, lanes, row, channel);
     }
@@ -141,7 +139,7 @@ struct UpEpilogue {
 
   float factor;
   const Bf16* bias;
-  __half* slope;
+  uint4* slopes;
   Fp8Part part;
   Fp8Rounding<false> rounding;
 };
@@ -154,36 +152,23 @@ struct GradientEpilogue {
     float* partial;
   };
   struct Memory {
-    __device__ void Init() {}
     // By turns.
     float sums[kGroups][2][kGroupWarps][kTileColumns];
   };
   __device__ explicit GradientEpilogue(const Arguments& a)
       : factor(a.job.dy.scale->inverse * a.job.weight.scale->inverse),
-        slope(a.job.slope),
+        from(reinterpret_cast<const uint4*>(a.job.slope)),
         partial(a.partial),
         part{a.job.gradient, a.job.rows, a.job.hidden,
              Fp8PaddedRows(a.job.rows)},
         rounding(a.job.gradient.scale) {}
 
-  // Brings what Run reads nearer.
-  __device__ void Begin(const ProductMaps& maps, int, int row, int column,
-                        Memory*) {
-    Load(0, row, column);
-    if (!IsFirstOfGroup()) return;
-    for (int p = 1; p < kParts; ++p) {
-      hopper::PrefetchTile(maps.in, column + p * kBoxColumns, row);
-    }
-  }
-  __device__ __forceinline__ void Load(int p, int row, int column) {
-    const Lanes lanes;
+  // Loads slopes while the tensor cores work.
+  __device__ void Begin(const ProductMaps&, int, int row, int column, Memory*) {
+    const uint4* const at = from + Slopes::Place(part.width, row, column);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      // Beyond the rows, sums are zero, whatever the slope is.
-      const int64_t at =
-          min(static_cast<int64_t>(row) + lanes.Row(i), part.rows - 1);
-      next[i] = LoadEight(slope + at * part.width + column + p * kBoxColumns +
-                          8 * lanes.t);
+    for (int i = 0; i < Slopes::kVectors; ++i) {
+      slopes[i] = __ldg(at + i * kGroupThreads);
     }
   }
   __device__ void End() { rounding.Note(part.out.scale); }
@@ -213,10 +198,6 @@ struct GradientEpilogue {
     const Lanes lanes;
 #pragma unroll
     for (int p = 0; p < kParts; ++p) {
-      uint4 slopes[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) slopes[i] = next[i];
-      if (p + 1 < kParts) Load(p + 1, row, column);
       float4 values[8];
       float sums[8] = {};
 #pragma unroll
@@ -224,11 +205,11 @@ struct GradientEpilogue {
         float value[8];
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          const uint32_t raw = Word(slopes[i], j);
-          const float2 s =
-              __half22float2(*reinterpret_cast<const __half2*>(&raw));
-          value[2 * j] = ValueOf(tile, i, p * 4 + j, 0) * factor * s.x;
-          value[2 * j + 1] = ValueOf(tile, i, p * 4 + j, 1) * factor * s.y;
+          const uint32_t word = Word(slopes[2 * p + i / 2], i % 2 * 2 + j / 2);
+          value[2 * j] = ValueOf(tile, i, p * 4 + j, 0) * factor *
+                         Slopes::Unpack(word, j % 2 * 2);
+          value[2 * j + 1] = ValueOf(tile, i, p * 4 + j, 1) * factor *
+                             Slopes::Unpack(word, j % 2 * 2 + 1);
           sums[2 * j] += value[2 * j];
           sums[2 * j + 1] += value[2 * j + 1];
         }
@@ -249,11 +230,11 @@ struct GradientEpilogue {
   }
 
   float factor;
-  const __half* slope;
+  const uint4* from;
   float* partial;
   Fp8Part part;
   Fp8Rounding<true> rounding;
-  uint4 next[4];
+  uint4 slopes[Slopes::kVectors];
   int turn = 0;
 };
 
@@ -288,8 +269,6 @@ void RunDownGradientFp8(const DownGradientFp8& a, cudaStream_t s) {
   ProductMaps maps = {};
   maps.left = MapOf(a.dy.values, a.rows, a.width);
   maps.right = MapOf(a.weight.values, a.hidden, a.width);
-  maps.in =
-      hopper::MapOf(a.slope, {a.hidden, a.rows}, {kBoxColumns, kTileRows});
   ByChunks(a.width, [&](auto chunks) {
     RunProduct<Fp8Operands<true>, decltype(chunks)::value, GradientEpilogue>(
         maps, a.rows, a.hidden, {a, partial}, s);

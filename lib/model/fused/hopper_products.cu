@@ -12,18 +12,10 @@ constexpr int64_t kWidth = kMostChunks * kInner;
 constexpr int kBoxes = 2;
 constexpr int kBoxBytes = kTileRows * kBoxColumns * sizeof(Bf16);
 
-// What an epilogue reads and writes goes through two boxes of 128 x 32 values
-// per group.
+// What an epilogue writes goes through two boxes of 128 x 32 values per group.
 struct BoxMemory {
-  __device__ void Init() {
-    for (auto& group : box_full) {
-      for (uint64_t& full : group) hopper::InitBarrier(&full, 1);
-    }
-  }
   char box[kGroups][kBoxes][kBoxBytes];
   float sums[kGroups][2][kGroupWarps][kBoxColumns];
-  // What the epilogue reads is in the box.
-  uint64_t box_full[kGroups][kBoxes];
 };
 
 // A box has rows of 64 bytes, whose four groups of 16 lie at place j ^ (row / 2
@@ -66,75 +58,77 @@ struct UpEpilogue {
   using Memory = BoxMemory;
   using Arguments = UpEpilogue;
   const Bf16* bias;
+  uint4* slopes;
+  int64_t hidden;
 
   __device__ void Begin(const ProductMaps&, int, int, int, Memory*) const {}
   __device__ void End() const { FinishBoxes(); }
   __device__ void Run(const ProductMaps& maps, Tile& tile, int group, int row,
                       int column, Memory* m) const {
     const BoxLanes lanes;
+    uint4* const to = slopes + Slopes::Place(hidden, row, column);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       const int at = column + part * kBoxColumns;
       // Computed before they wait for the box.
-      uint32_t activated[4][4], slope[4][4];
+      uint32_t activated[4][4], slope[8];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const float2 b = UnpackPair(__ldg(reinterpret_cast<const uint32_t*>(
-            bias + at + 8 * j + 2 * lanes.t)));
+      for (int j = 0; j < 4; j += 2) {
+        const auto bias_of = [&](int j) {
+          return UnpackPair(__ldg(reinterpret_cast<const uint32_t*>(
+              bias + at + 8 * j + 2 * lanes.t)));
+        };
+        const float2 b = bias_of(j), c = bias_of(j + 1);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const Gelu low(ValueOf(tile, i, part * 4 + j, 0) + b.x);
-          const Gelu high(ValueOf(tile, i, part * 4 + j, 1) + b.y);
-          activated[j][i] = PackPair(low.value, high.value);
-          slope[j][i] = PackHalves(low.slope, high.slope);
+          const auto gelu = [&](int j, int k, float add) {
+            return Gelu(ValueOf(tile, i, part * 4 + j, k) + add);
+          };
+          const Gelu g0 = gelu(j, 0, b.x), g1 = gelu(j, 1, b.y);
+          const Gelu g2 = gelu(j + 1, 0, c.x), g3 = gelu(j + 1, 1, c.y);
+          activated[j][i] = PackPair(g0.value, g1.value);
+          activated[j + 1][i] = PackPair(g2.value, g3.value);
+          slope[2 * i + j / 2] =
+              Slopes::Pack(g0.slope, g1.slope, g2.slope, g3.slope);
         }
       }
-      Write(activated, lanes, maps.out[0], m->box[group][0], group, at, row);
-      Write(slope, lanes, maps.out[1], m->box[group][1], group, at, row);
-    }
-  }
-
-  __device__ static void Write(const uint32_t (&values)[4][4],
-                               const BoxLanes& lanes, const CUtensorMap& to,
-                               char* box, int group, int column, int row) {
-    OpenBox(group);
+      for (int h = 0; h < 2; ++h) {
+        to[(2 * part + h) * kGroupThreads] = make_uint4(
+            slope[4 * h], slope[4 * h + 1], slope[4 * h + 2], slope[4 * h + 3]);
+      }
+      char* const box = m->box[group][part % kBoxes];
+      OpenBox(group);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
+      for (int j = 0; j < 4; ++j) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) *lanes.At(box, i, j) = values[j][i];
+        for (int i = 0; i < 4; ++i) *lanes.At(box, i, j) = activated[j][i];
+      }
+      CloseBox(maps.out, box, group, at, row);
     }
-    CloseBox(to, box, group, column, row);
   }
 };
 
 // gradient = sums times slopes, and the sums of its columns.
 struct GradientEpilogue {
   using Memory = BoxMemory;
-  using Arguments = GradientEpilogue;
-  // One row of sums per tile of rows.
-  float* partial;
-  int columns;
+  struct Arguments {
+    const uint4* slopes;
+    // One row of sums per tile of rows.
+    float* partial;
+    int64_t hidden;
+  };
+  __device__ explicit GradientEpilogue(const Arguments& a) : a(a) {}
+  Arguments a;
+  uint4 slopes[Slopes::kVectors];
 
   __device__ void End() const { FinishBoxes(); }
-  // Starts to load the first boxes, and brings the others nearer.
-  __device__ void Begin(const ProductMaps& maps, int group, int row, int column,
-                        Memory* m) const {
-    if (!IsFirstOfGroup()) return;
-    hopper::WaitUntilSaved<0>();
-    for (int part = 0; part < kParts; ++part) {
-      if (part < kBoxes) {
-        Load(maps, group, part, row, column, m);
-      } else {
-        hopper::PrefetchTile(maps.in, column + part * kBoxColumns, row);
-      }
+  // Loads slopes while the tensor cores work.
+  __device__ void Begin(const ProductMaps&, int, int row, int column, Memory*) {
+    const uint4* const from = a.slopes + Slopes::Place(a.hidden, row, column);
+#pragma unroll
+    for (int i = 0; i < Slopes::kVectors; ++i) {
+      slopes[i] = __ldg(from + i * kGroupThreads);
     }
-  }
-  __device__ static void Load(const ProductMaps& maps, int group, int part,
-                              int row, int column, Memory* m) {
-    const int box = part % kBoxes;
-    hopper::ArriveExpecting(&m->box_full[group][box], kBoxBytes);
-    hopper::LoadTile(maps.in, m->box[group][box], &m->box_full[group][box],
-                     column + part * kBoxColumns, row);
   }
 
   __device__ void Run(const ProductMaps& maps, Tile& tile, int group, int row,
@@ -143,28 +137,31 @@ struct GradientEpilogue {
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       char* const box = m->box[group][part % kBoxes];
-      if (part > 0 && part + 1 < kParts && IsFirstOfGroup()) {
-        hopper::WaitUntilSaved<0>();
-        Load(maps, group, part + 1, row, column, m);
-      }
-      // Each box is filled an even number of times per tile.
-      hopper::Wait(&m->box_full[group][part % kBoxes], part / kBoxes & 1);
+      uint32_t gradient[4][4];
       float sums[8];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         sums[2 * j] = sums[2 * j + 1] = 0;
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          uint32_t* const at = lanes.At(box, i, j);
-          const float2 slope = UnpackHalves(*at);
-          const float g0 = ValueOf(tile, i, part * 4 + j, 0) * slope.x;
-          const float g1 = ValueOf(tile, i, part * 4 + j, 1) * slope.y;
-          *at = PackPair(g0, g1);
+          const uint32_t word =
+              Word(slopes[2 * part + i / 2], i % 2 * 2 + j / 2);
+          const float g0 = ValueOf(tile, i, part * 4 + j, 0) *
+                           Slopes::Unpack(word, j % 2 * 2);
+          const float g1 = ValueOf(tile, i, part * 4 + j, 1) *
+                           Slopes::Unpack(word, j % 2 * 2 + 1);
+          gradient[j][i] = PackPair(g0, g1);
           sums[2 * j] += g0;
           sums[2 * j + 1] += g1;
         }
       }
-      CloseBox(maps.out[0], box, group, column + part * kBoxColumns, row);
+      OpenBox(group);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) *lanes.At(box, i, j) = gradient[j][i];
+      }
+      CloseBox(maps.out, box, group, column + part * kBoxColumns, row);
       if (part > 0) SaveSums(group, part - 1, row, column, m);
       KeepSums(sums, lanes, m->sums[group][part % 2][lanes.warp]);
     }
@@ -181,8 +178,8 @@ struct GradientEpilogue {
     for (int w = 0; w < kGroupWarps; ++w) {
       sum += m->sums[group][part % 2][w][thread];
     }
-    partial[static_cast<int64_t>(row / kTileRows) * columns + column +
-            part * kBoxColumns + thread] = sum;
+    a.partial[row / kTileRows * a.hidden + column + part * kBoxColumns +
+              thread] = sum;
   }
 
   // Adds the sums of the eight lanes that have the same columns.
@@ -209,15 +206,18 @@ bool HasHopperProducts(int64_t width, int64_t hidden) {
   return hopper::IsDevice() && width == kWidth && hidden % kTileColumns == 0;
 }
 
+int64_t SlopeBytes(int64_t rows, int64_t hidden) {
+  return (rows + kTileRows - 1) / kTileRows * kTileRows * hidden;
+}
+
 void RunUpProduct(const UpProduct& a, cudaStream_t s) {
-  ProductMaps maps;
+  ProductMaps maps = {};
   maps.left = MapOf(a.x, a.rows, a.width, kTileRows, kInner);
   maps.right = MapOf(a.weight, a.hidden, a.width, kTileColumns, kInner);
-  maps.out[0] = MapOf(a.activated, a.rows, a.hidden, kTileRows, kBoxColumns);
-  maps.out[1] = MapOf(a.slope, a.rows, a.hidden, kTileRows, kBoxColumns);
-  maps.in = maps.out[0];
+  maps.out = MapOf(a.activated, a.rows, a.hidden, kTileRows, kBoxColumns);
   RunProduct<Bf16Operands<false>, kMostChunks, UpEpilogue>(
-      maps, a.rows, a.hidden, {a.bias}, s);
+      maps, a.rows, a.hidden,
+      {a.bias, reinterpret_cast<uint4*>(a.slope), a.hidden}, s);
 }
 
 int64_t HopperPartialFloats(int64_t rows, int64_t hidden) {
@@ -226,14 +226,13 @@ int64_t HopperPartialFloats(int64_t rows, int64_t hidden) {
 
 void RunDownGradient(const DownGradient& a, cudaStream_t s) {
   float* const partial = a.sums->Take(HopperPartialFloats(a.rows, a.hidden));
-  ProductMaps maps;
+  ProductMaps maps = {};
   maps.left = MapOf(a.dy, a.rows, a.width, kTileRows, kInner);
   maps.right = MapOf(a.weight, a.width, a.hidden, kInner, kTileColumns / 2);
-  maps.in = MapOf(a.slope, a.rows, a.hidden, kTileRows, kBoxColumns);
-  maps.out[0] = maps.out[1] =
-      MapOf(a.gradient, a.rows, a.hidden, kTileRows, kBoxColumns);
+  maps.out = MapOf(a.gradient, a.rows, a.hidden, kTileRows, kBoxColumns);
   RunProduct<Bf16Operands<true>, kMostChunks, GradientEpilogue>(
-      maps, a.rows, a.hidden, {partial, static_cast<int>(a.hidden)}, s);
+      maps, a.rows, a.hidden,
+      {reinterpret_cast<const uint4*>(a.slope), partial, a.hidden}, s);
   a.sums->Add(partial, HopperPartialFloats(a.rows, a.hidden) / a.hidden,
               a.hidden, a.hidden, a.dbias, a.accumulate);
 }

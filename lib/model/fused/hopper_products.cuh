@@ -5,9 +5,9 @@
 // left matrix stay in shared memory. One warp loads what is multiplied, and two
 // warp groups take turns: one multiplies while the other computes its epilogue.
 //
-// An epilogue is made of its Arguments. It has a Memory in shared memory, whose
-// Init() one thread calls; Begin() is called before the sums of a tile, Run()
-// with them, End() after the last tile.
+// An epilogue is made of its Arguments and has a Memory in shared memory;
+// Begin() is called before the sums of a tile, Run() with them, End() after the
+// last tile.
 #pragma once
 
 #include <algorithm>
@@ -50,9 +50,8 @@ struct ProductMemory {
 // What a kernel gets besides its epilogue's own pointers.
 struct ProductMaps {
   CUtensorMap left, right;
-  // What the epilogue reads, if it does, and writes.
-  CUtensorMap in;
-  CUtensorMap out[2];
+  // What the epilogue writes, if by this.
+  CUtensorMap out;
 };
 
 struct ProductSizes {
@@ -172,20 +171,45 @@ __device__ __forceinline__ void GroupSync(int group) {
                : "memory");
 }
 
-// Slopes are between -0.2 and 1.2: halves are eight times as exact as bf16.
-__device__ __forceinline__ uint32_t PackHalves(float low, float high) {
-  const __half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const uint32_t*>(&pair);
-}
-__device__ __forceinline__ float2 UnpackHalves(uint32_t raw) {
-  return __half22float2(*reinterpret_cast<const __half2*>(&raw));
-}
-
 // The sums of a tile's rows and columns: two halves of 64 rows.
 using Tile = float[2][64];
 // Value `k` (0 or 1) of columns 8 j + 2 t + k in row Row(i).
 __device__ __forceinline__ float& ValueOf(Tile& tile, int i, int j, int k) {
   return tile[i >> 1][4 * j + (i & 1) * 2 + k];
+}
+
+// Slopes of GELU, which lie between -0.129 and 1.129, as bytes in steps of
+// 0.005. Nobody but the kernels that have the same tiles reads them, so they
+// lie in the order of the threads: two vectors for each part, the second one of
+// the rows Row(2) and Row(3).
+struct Slopes {
+  static constexpr int kVectors = 2 * kParts;
+  // Added to a value, it leaves the nearest whole number in the lowest bits.
+  static constexpr float kWhole = 8388608;
+
+  // The first vector of a thread; the others follow kGroupThreads apart.
+  __device__ static int64_t Place(int64_t hidden, int row, int column) {
+    const int64_t tile =
+        row / kTileRows * (hidden / kTileColumns) + column / kTileColumns;
+    return tile * kVectors * kGroupThreads + threadIdx.x % kGroupThreads;
+  }
+  __device__ static uint32_t Pack(float a, float b, float c, float d) {
+    const auto code = [](float slope) {
+      return __float_as_uint(fmaf(slope, 200, kWhole + 26));
+    };
+    return __byte_perm(__byte_perm(code(a), code(b), 0x0040),
+                       __byte_perm(code(c), code(d), 0x0040), 0x5410);
+  }
+  // Number i of four.
+  __device__ static float Unpack(uint32_t word, int i) {
+    const float code =
+        __uint_as_float(__byte_perm(word, 0x4b000000, 0x7440 | i));
+    return fmaf(code - kWhole, 0.005f, -0.13f);
+  }
+};
+
+__device__ __forceinline__ uint32_t Word(const uint4& v, int j) {
+  return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? v.z : v.w;
 }
 
 __device__ __forceinline__ bool IsFirstOfGroup() {
@@ -284,7 +308,6 @@ __global__ void __launch_bounds__(kProductThreads, 1)
     for (int group = 0; group < kGroups; ++group) {
       hopper::InitBarrier(&m->turn[group], kGroupWarps);
     }
-    m->epilogue.Init();
     hopper::FenceForEngines();
   }
   __syncthreads();

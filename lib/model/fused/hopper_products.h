@@ -3,7 +3,6 @@
 // cores work on the next tile.
 #pragma once
 
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -17,16 +16,19 @@ namespace fused {
 // shape.
 bool HasHopperProducts(int64_t width, int64_t hidden);
 
+int64_t SlopeBytes(int64_t rows, int64_t hidden);
+
 struct UpProduct {
   // rows x width.
   const Bf16* x = nullptr;
   // hidden x width.
   const Bf16* weight = nullptr;
   const Bf16* bias = nullptr;
-  // rows x hidden: GELU of x weight^T + bias, in the tanh form, and its slope,
-  // which is all that the backward pass needs.
+  // rows x hidden: GELU of x weight^T + bias, in the tanh form.
   Bf16* activated = nullptr;
-  __half* slope = nullptr;
+  // Its slope, which is all that the backward pass needs: SlopeBytes(rows,
+  // hidden) in an order of the kernels.
+  uint8_t* slope = nullptr;
   int64_t rows = 0;
   int64_t width = 0;
   int64_t hidden = 0;
@@ -38,8 +40,7 @@ struct DownGradient {
   const Bf16* dy = nullptr;
   // width x hidden.
   const Bf16* weight = nullptr;
-  // rows x hidden.
-  const __half* slope = nullptr;
+  const uint8_t* slope = nullptr;
   // rows x hidden: (dy weight) times the slope. The sums of its columns are
   // added to, or become, dbias.
   Bf16* gradient = nullptr;
