@@ -75,6 +75,9 @@ for mistake in "$work/none: No such file or directory; name a folder" \
   [[ "$err" == *"$mistake"* ]] || fail "bench: $err"
 done
 
+code=0
+err="$(./feedrate bench --runs=x testdata/media 2>&1)" || code=$?
+expect_eq "bench --runs=x" "$code $(wc -l <<<"$err")" "1 1"
 err="$(./feedrate bench testdata/media/BUILD 2>&1)" && fail "bench of a file"
 [[ "$err" == *"Not a directory; name a folder"* ]] || fail "bench: $err"
 

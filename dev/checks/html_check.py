@@ -32,6 +32,7 @@ CONFIGS = [
     "native/video_pipeline_cpu",
     "paper/prod_c4_rgb_micro_cpu",
 ]
+VIEWS = [(1200, "light"), (390, "dark"), (1920, "dark"), (800, "light")]
 BROKEN = """<!doctype html><html lang="en"><title>Broken</title>
 <input type="checkbox" autocomplete="off"><button></button></html>"""
 
@@ -131,7 +132,7 @@ def main():
         pages = list(make_pages(folder))
         findings = html_errors(pages)
         for i, page in enumerate(pages):
-            view = (390, "dark") if i % 2 else (1200, "light")
+            view = VIEWS[i % len(VIEWS)]
             findings += axe_violations(browser, page, *view)
     finally:
         browser.process.kill()

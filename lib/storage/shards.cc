@@ -415,8 +415,22 @@ absl::StatusOr<ShardTotals> MakeShards(
                    NewFolderWriter(folder));
   const std::string first = JoinPath(folder, ShardName(0));
   if (IsFile(first)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(first, ": is there already; name an empty folder"));
+    // What a killed run has left is made again; anything else stays.
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> target,
+                     OpenFileStore(folder));
+    ASSIGN_OR_RETURN(const std::vector<ShardPlan> plans,
+                     PlanShards(objects, shard_bytes));
+    bool all = true;
+    for (size_t i = 0; i < plans.size(); ++i) {
+      ASSIGN_OR_RETURN(
+          const bool is_there,
+          IsThere(ShardName(static_cast<int64_t>(i)), plans[i], target.get()));
+      all = all && is_there;
+    }
+    if (all) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(first, ": is there already; name an empty folder"));
+    }
   }
   return MakeShards(objects, shard_bytes, store, writer.get(), nullptr,
                     progress);

@@ -87,7 +87,8 @@ absl::StatusOr<ShardTotals> MakeShards(
     ObjectStore* store, ObjectWriter* writer, ObjectStore* target,
     const std::function<void(int64_t done, int64_t total)>& progress);
 
-// The same into a folder. InvalidArgument if it has shards.
+// The same into a folder. What a run that broke off has left there is made
+// again. InvalidArgument if all shards are there, or some with other samples.
 absl::StatusOr<ShardTotals> MakeShards(
     const std::vector<ObjectInfo>& objects, const std::string& folder,
     int64_t shard_bytes, ObjectStore* store,

@@ -189,6 +189,29 @@ TEST_F(MakeShardsTest, DoesNotWriteOverShards) {
   EXPECT_EQ(Make(1 << 20).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// A killed run leaves the first of several.
+TEST_F(MakeShardsTest, MakesAgainWhatAKilledRunHasLeft) {
+  for (int i = 0; i < 9; ++i) {
+    Write(absl::StrCat(i, ".jpg"), std::string(900, 'a' + i));
+  }
+  ASSERT_TRUE(Make(4096).ok());
+  const std::string last = Path("out/shard-000002.tar.index");
+  const auto whole = ReadFile(last);
+  ASSERT_TRUE(whole.ok());
+  for (const char* name : {"shard-000002.tar.index", "shard-000002.tar",
+                           "shard-000001.tar.index"}) {
+    std::filesystem::remove(Path(absl::StrCat("out/", name)));
+    const auto again = Make(4096);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->kept, 0);
+    EXPECT_EQ(*ReadFile(last), *whole);
+  }
+  // Shards of other samples stay.
+  std::filesystem::remove(last);
+  Write("0.jpg", "longer or shorter");
+  EXPECT_THAT(Make(4096).status().message(), HasSubstr("with other samples"));
+}
+
 // Reads as a folder does, and counts what was written.
 class CountingWriter : public ObjectWriter {
  public:

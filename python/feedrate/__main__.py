@@ -16,6 +16,10 @@ def main():
     # Makes environments (feedrate envs), which outlive a virtual environment.
     base = getattr(sys, "_base_executable", None) or sys.executable
     os.environ.setdefault("FEEDRATE_PYTHON", os.path.realpath(base))
+    # Commands that programs print are what people can type.
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    if sys.argv[0] in (os.path.join(folder, "feedrate") for folder in folders):
+        os.environ["FEEDRATE_COMMAND"] = "feedrate"
     os.execv("/bin/sh", ["/bin/sh", launcher, *sys.argv[1:]])
 
 

@@ -98,7 +98,8 @@ def walk(folder, seconds=math.inf):
         if time.monotonic() > end:
             return
         real = os.path.realpath(place)
-        if real in seen:
+        # A virtual environment has files of programs, not of yours.
+        if real in seen or "pyvenv.cfg" in files:
             folders.clear()
             continue
         seen.add(real)
@@ -324,6 +325,8 @@ def main():
         description=summary,
         epilog=paragraphs[1],
     )
+    # One line and exit 1, as every program.
+    parser.error = lambda text: mistake(f"{text}; --help says more")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument(
         "--output",
@@ -370,7 +373,7 @@ def main():
         )
         print("\n".join(feed_lines(best)))
     page = flags.output / "report.html"
-    run("report", str(rows), f"--output={page}", quiet=True)
+    run("report", str(rows), "--any_work", f"--output={page}", quiet=True)
     print(f"\nThe page with charts: {page.resolve()}")
 
 

@@ -122,7 +122,7 @@ class RemoteTest(unittest.TestCase):
             f"--make_shards={self.shards}", f"--dataset={self.images}"
         )
         self.assertEqual(again.code, 1)
-        self.assertIn("name an empty folder", again.stderr)
+        self.assertIn("is there already", again.stderr)
 
     def test_a_shard_is_few_requests_and_fills_the_cache(self):
         cache = self.base / "cache"

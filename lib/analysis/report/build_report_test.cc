@@ -164,6 +164,30 @@ TEST(ReportTest, ResultsComeBeforeCommands) {
   EXPECT_LT(text.find("In short:"), text.find("Noise: 1 of 6 runs"));
 }
 
+// Who is fastest, by how much and how sure, before anything else; with one
+// library, or too few runs, what can be said.
+TEST(ReportTest, AnswersComeFirst) {
+  const std::string text = TextOf(
+      Together({MakeRuns("a", "Blur", 100), MakeRuns("b", "Blur", 50),
+                MakeRuns("a", "Flip", 100), MakeRuns("b", "Flip", 100.01),
+                MakeRuns("a", "Crop", 10)}));
+  EXPECT_THAT(
+      text, ContainsRegex("Blur[^|]*\\| \\*\\*a\\*\\*[^|]*100 images/s[^|]*\\| "
+                          "2\\.00× \\[[^|]*of b[^|]*\\| sure: 3 and 3 runs"));
+  EXPECT_THAT(text,
+              ContainsRegex("Flip[^|]*\\| b [^|]*\\| 1\\.00×[^|]*\\| tied"));
+  EXPECT_THAT(text,
+              ContainsRegex("Crop[^|]*\\| a [^|]*\\|[^|]*\\| 3 runs \\|"));
+  EXPECT_LT(text.find("Which is fastest"), text.find("What: "));
+
+  // More lines than a screen has.
+  std::vector<std::vector<Row>> many;
+  for (char name = 'a'; name <= 'm'; ++name) {
+    many.push_back(MakeRuns("a", std::string(1, name), 100));
+  }
+  EXPECT_THAT(TextOf(Together(many)), Not(HasSubstr("Which is fastest")));
+}
+
 TEST(ReportTest, CountsNothingThatIsNotThere) {
   std::vector<Row> rows =
       Together({MakeRuns("", "", 100), MakeRuns("", "", 50)});

@@ -217,9 +217,44 @@ DocumentTable FindingsOf(const std::vector<Setting>& settings,
   return table;
 }
 
-}  // namespace
+// Lines of the table that fit on a screen.
+constexpr size_t kAnswerLines = 12;
 
-namespace {
+// One line per question; empty if there are too many for a screen.
+DocumentTable AnswersOf(const std::vector<Setting>& settings, bool any_work) {
+  DocumentTable table;
+  bool compares = false;
+  for (const Setting& setting : settings) {
+    for (size_t line = 0; line < setting.lines.size(); ++line) {
+      const absl::optional<Answer> answer = AnswerOf(setting, line, any_work);
+      if (!answer.has_value()) continue;
+      const std::string name = setting.lines[line].Name();
+      DocumentCell what(name.empty() ? setting.mode : name);
+      if (settings.size() > 1) what.detail = setting.mode;
+      DocumentCell fastest(setting.libraries[answer->leader]);
+      const ReportCell& cell = *setting.Find(line, answer->leader);
+      fastest.detail = absl::StrCat(cell.Text(), " ", setting.unit, "s/s");
+      fastest.is_best = answer->wins;
+      fastest.remark = cell.Remarks();
+      DocumentCell ahead;
+      if (answer->next.has_value()) {
+        compares = true;
+        ahead.text = RatioText(answer->ahead);
+        ahead.detail = absl::StrCat("of ", setting.libraries[*answer->next]);
+      }
+      table.rows.push_back({what, fastest, ahead, answer->sure});
+    }
+  }
+  if (table.rows.size() > kAnswerLines) table.rows.clear();
+  table.caption =
+      compares ? "Which is fastest, by how much, and how sure that is."
+               : "How fast, and how sure that is; there is nothing beside it.";
+  table.header = {"measured", compares ? "fastest" : "library", "by",
+                  "how sure"};
+  table.align = {Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft};
+  table.DropEmptyColumns();
+  return table;
+}
 
 // A long command has one flag per line. The words are ready for a shell.
 std::string ShellCommand(const std::vector<std::string>& words) {
@@ -267,10 +302,11 @@ void AddNoise(const ReportInput& input, const Counts& counts,
       commands.empty()
           ? "Measure them again on a quiet machine."
           : "Measure them again on a quiet machine and make the report from "
-            "both files; the cleanest attempt at a run counts:");
+            "both files; the cleanest attempt at a run counts.");
   section->blocks.emplace_back(std::move(note));
   if (!commands.empty()) {
-    section->blocks.emplace_back(CodeBlock{"", commands});
+    section->blocks.emplace_back(
+        CodeBlock{"Commands that measure them again", commands});
   }
 }
 
@@ -310,6 +346,8 @@ Section SummarySection(const ReportInput& input,
     section.blocks.emplace_back(
         Paragraph{"There are no rows, only what the gate said of some."});
   } else {
+    DocumentTable answers = AnswersOf(settings, options.any_work);
+    if (!answers.rows.empty()) section.blocks.emplace_back(std::move(answers));
     section.blocks.emplace_back(NumbersOf(counts));
     const std::string libraries = absl::StrJoin(counts.libraries, ", ");
     section.blocks.emplace_back(Paragraph{

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/report/report_data.h"
+#include "lib/base/text.h"
 #include "lib/draw/charts.h"
 #include "lib/stats/summary.h"
 #include "lib/stats/winner.h"
@@ -92,6 +94,51 @@ LineResult ResultOf(const Setting& setting, size_t line, bool any_work) {
       setting.libraries[leader], ", ", setting.libraries[standing.rival], ": ",
       EvidenceText(standing.evidence, standing.runs_needed));
   return result;
+}
+
+absl::optional<Answer> AnswerOf(const Setting& setting, size_t line,
+                                bool any_work) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < setting.libraries.size(); ++i) {
+    if (Ran(setting.Find(line, i))) order.push_back(i);
+  }
+  if (order.empty()) return absl::nullopt;
+  const LineResult result = ResultOf(setting, line, any_work);
+  const auto cell = [&](size_t i) { return setting.Find(line, i); };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::make_tuple(result.winner != a, -cell(a)->summary->median, a) <
+           std::make_tuple(result.winner != b, -cell(b)->summary->median, b);
+  });
+  Answer answer;
+  answer.leader = order[0];
+  answer.wins = result.winner.has_value();
+  const ReportCell& leader = *cell(answer.leader);
+  if (order.size() == 1) {
+    answer.sure =
+        absl::StrCat(Counted(leader.summary->n, "run"),
+                     leader.disturbed == 0
+                         ? ""
+                         : absl::StrCat(", ", leader.disturbed, " disturbed"));
+    return answer;
+  }
+  const Contestant own = leader.AsContestant(any_work);
+  Separation found;
+  for (size_t i = 1; i < order.size(); ++i) {
+    const Separation one =
+        Separate(own, cell(order[i])->AsContestant(any_work));
+    if (i > 1 && one.evidence == Evidence::kOtherWork) continue;
+    found = one;
+    answer.next = order[i];
+    if (one.evidence != Evidence::kOtherWork) break;
+  }
+  answer.ahead = RatioOf(leader, *cell(*answer.next), found);
+  answer.sure = answer.wins
+                    ? absl::StrCat("sure: ", leader.summary->n, " and ",
+                                   cell(*answer.next)->summary->n, " runs")
+                    : EvidenceText(found.evidence, found.runs_needed);
+  // Separate from the next one, and yet no winner.
+  if (answer.sure.empty()) answer.sure = "not sure: not all can be compared";
+  return answer;
 }
 
 absl::optional<SpeedUps> SpeedUpsOf(const Setting& setting,

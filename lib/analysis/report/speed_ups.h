@@ -56,6 +56,24 @@ struct LineResult {
 };
 LineResult ResultOf(const Setting& setting, size_t line, bool any_work);
 
+// The answer of a line for people: who is fastest, by how much, how sure.
+struct Answer {
+  // A column of the setting: the winner, else the one with the highest median.
+  size_t leader = 0;
+  bool wins = false;
+  // The fastest other one, of the same work if there is one. Absent if nobody
+  // else ran.
+  absl::optional<size_t> next;
+  // Leader / next. 0 without one.
+  Estimate ahead;
+  // Such as "sure: 5 and 5 runs", "tied; 10 runs should separate them", or
+  // alone "3 runs, 1 disturbed".
+  std::string sure;
+};
+// None if nobody ran.
+absl::optional<Answer> AnswerOf(const Setting& setting, size_t line,
+                                bool any_work);
+
 // Speed-ups over `reference`; empty means the library that ran the most lines.
 // Compares only cells whose output is exact or equivalent, unless `any_work`.
 // None if the reference is not in the setting or is the only library there.
