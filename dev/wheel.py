@@ -70,7 +70,7 @@ def contents(bundle, version, platform):
         if path.is_file() and path.suffix != ".pyc":
             add(f"feedrate/{path.relative_to(package)}", path)
     for path in bundle.rglob("*"):
-        if path.is_file():
+        if path.is_file() and path.suffix != ".pyc":
             add(f"feedrate/bundle/{path.relative_to(bundle)}", path)
     data = f"feedrate-{version}.data"
     # The installer puts its interpreter in place of "python".

@@ -31,6 +31,9 @@ expect_text() {
   done
 }
 
+expect_eq "compiled files" "$("$FEEDRATE_PYTHON" -m zipfile -l \
+  "$(echo "$dist"/feedrate-*"$(uname -m)".whl)" | grep -c '\.pyc ')" 0
+
 # Nothing but the interpreter's folder in PATH, and no cache, so that nothing of
 # this checkout helps.
 "$FEEDRATE_PYTHON" -m venv "$work/venv"

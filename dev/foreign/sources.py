@@ -22,6 +22,19 @@ KINDS = {
         "dev/locks/imports.lock",
         ["//tools/aggregate", "//lib/loader/read_ahead:read_ahead_benchmark"],
     ),
+    # The targets of dev/checks/gate_schemas_test.sh, which makes two cases.
+    "emitted": Kind(
+        "dev/locks/foreign.lock",
+        [
+            "//lib/analysis/testing/...",
+            "//tools/check_coverage",
+            "//tools/compare_baseline",
+            "//tools/duel",
+            "//tools/duel/testing:row_program",
+            "//tools/plan",
+            "//tools/report",
+        ],
+    ),
     "videos": Kind(MEDIA, ["//lib/loader/python:feedrate_loader"]),
 }
 
@@ -106,4 +119,5 @@ SOURCES = [
         "c80cb56815ece94e5e3e2d361aa40070eeb30a09d23a24c4e684d03e16deacb1",
         "videos",
     ),
+    Source("feedrate", "emitted", fetch.nothing),
 ]

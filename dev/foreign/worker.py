@@ -16,7 +16,8 @@ LIMIT_BYTES = 12 << 30
 
 
 def main():
-    resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, most))
     kind = importlib.import_module(sys.argv[1])
     folder = pathlib.Path(sys.argv[2])
     answers = sys.stdout
