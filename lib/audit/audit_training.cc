@@ -51,7 +51,8 @@ absl::StatusOr<AuditItems> ReadItems(const std::string& folder) {
   if (*record != "audit_items" || items.items() < 1 ||
       items.validation_items() < 0 || items.items() > kMostItems ||
       items.validation_items() > kMostItems ||
-      absl::c_any_of(items.sources(), [](int64_t n) { return n < 1; }) ||
+      absl::c_any_of(items.sources(),
+                     [](int64_t n) { return n < 1 || n > kMostItems; }) ||
       (items.sources_size() > 0 &&
        absl::c_accumulate(items.sources(), int64_t{0}) != items.items())) {
     return fail(absl::InvalidArgumentError("is not what --make writes"));

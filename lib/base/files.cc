@@ -31,7 +31,9 @@ absl::Status Failed(absl::string_view what, const std::string& path) {
   const std::string text =
       absl::StrCat(path, ": cannot ", what, ": ", std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(text);
-  if (error == EISDIR) return absl::InvalidArgumentError(text);
+  if (error == EISDIR || error == ENAMETOOLONG || error == ELOOP) {
+    return absl::InvalidArgumentError(text);
+  }
   if (error == EFBIG) {
     return absl::UnavailableError(absl::StrCat(
         text, "; raise the limit on the size of files (ulimit -f)"));

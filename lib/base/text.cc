@@ -50,6 +50,10 @@ std::string Nearest(absl::string_view name,
   int best = std::max<int>(1, static_cast<int>(name.size()) / 3) + 1;
   std::string nearest;
   for (const std::string& candidate : candidates) {
+    // The distance is no smaller, and takes as long as the product of both.
+    const int longer =
+        static_cast<int>(name.size()) - static_cast<int>(candidate.size());
+    if (std::abs(longer) >= best) continue;
     const int distance = EditDistance(name, candidate);
     if (distance < best) {
       best = distance;

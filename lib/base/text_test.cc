@@ -31,6 +31,12 @@ TEST(DidYouMeanTest, ListsAFewWhenNothingIsNear) {
   EXPECT_EQ(DidYouMean("zzz", {"cpu", "cuda"}), "; use one of cpu, cuda");
 }
 
+// A name of ten megabytes took minutes.
+TEST(DidYouMeanTest, ANameWithoutEndIsNearToNothing) {
+  const std::vector<std::string> many(1000, std::string(40, 'x'));
+  EXPECT_EQ(DidYouMean(std::string(10 << 20, 'x'), many), "");
+}
+
 TEST(DidYouMeanTest, IsSilentOnLongLists) {
   std::vector<std::string> many;
   for (int i = 0; i < 50; ++i) many.push_back("transform" + std::to_string(i));

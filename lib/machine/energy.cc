@@ -31,6 +31,7 @@ EnergyUse EnergyBetween(const EnergyUse& before, const EnergyUse& after) {
 
 EnergyUse EnergyMeter::Read() {
   EnergyUse energy;
+  bool all_known = true;
   energy.at_s = std::chrono::duration<double>(
                     std::chrono::steady_clock::now().time_since_epoch())
                     .count();
@@ -50,10 +51,14 @@ EnergyUse EnergyMeter::Read() {
     if (used_uj < 0) {
       used_uj += root_.ReadInt(folder + "/max_energy_range_uj").value_or(0);
     }
-    if (used_uj > 0) package.sum_j += static_cast<double>(used_uj) * 1e-6;
+    // It began again, and nobody knows where it ended.
+    package.is_known &= used_uj >= 0;
+    package.sum_j += static_cast<double>(used_uj) * 1e-6;
     package.last_uj = *now;
     energy.cpu_j = energy.cpu_j.value_or(0) + package.sum_j;
+    all_known &= package.is_known;
   }
+  if (!all_known) energy.cpu_j.reset();
   if (gpu_ != nullptr) energy.gpu_j = gpu_->Joules();
   return energy;
 }

@@ -42,6 +42,7 @@ class EnergyMeter {
   struct Package {
     int64_t last_uj = 0;
     double sum_j = 0;
+    bool is_known = true;
   };
 
   const Root root_;

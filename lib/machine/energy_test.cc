@@ -26,6 +26,18 @@ TEST(EnergyTest, AddsPackagesAndSurvivesTheEndOfACounter) {
               1e-9);
 }
 
+// It was counted as nothing.
+TEST(EnergyTest, ACounterWhoseEndIsNotKnownIsAbsentAfterwards) {
+  FakeRoot fake;
+  fake.CopyMachine("epyc_server");
+  fake.Write("/sys/class/powercap/intel-rapl:0/max_energy_range_uj", "");
+  EnergyMeter meter(fake.root(), nullptr);
+  const EnergyUse start = meter.Read();
+  ASSERT_TRUE(start.cpu_j.has_value());
+  fake.Write(kFirst, "1000000");
+  EXPECT_FALSE(EnergyBetween(start, meter.Read()).cpu_j.has_value());
+}
+
 TEST(EnergyTest, WhatIsNotShownIsAbsent) {
   FakeRoot fake;
   fake.CopyMachine("graviton_vm");

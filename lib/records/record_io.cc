@@ -25,8 +25,11 @@ constexpr absl::string_view kRecordStart = "{\"schema\":1,\"record\":\"";
 static_assert(kSchemaVersion == 1, "kRecordStart names another version");
 
 absl::Status CannotRead(const std::string& name) {
-  return absl::UnavailableError(
-      absl::StrCat(name, ": cannot read: ", std::strerror(errno)));
+  const int error = errno;
+  const std::string text =
+      absl::StrCat(name, ": cannot read: ", std::strerror(error));
+  if (error == EISDIR) return absl::InvalidArgumentError(text);
+  return absl::UnavailableError(text);
 }
 
 }  // namespace

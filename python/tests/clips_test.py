@@ -314,6 +314,14 @@ class FaultsTest(clip_cases.Case):
             ("stride=-0.5", {"stride": -0.5}),
             ("step=2", {"sampling": "dense", "stride": 0.5, "step": 2}),
             ("clips_per_video=2", {"sampling": "dense", "clips_per_video": 2}),
+            (
+                "clips: 2147483647 with 4 frames",
+                {
+                    "sampling": "uniform",
+                    "frames": 4,
+                    "clips_per_video": 2**31 - 1,
+                },
+            ),
             ("step=3", {"step": 3}),
             ("resize=100", {"resize": 100, "crop": 112}),
             (

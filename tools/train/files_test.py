@@ -6,6 +6,7 @@
 dev/checks/torch_model_test.sh runs it.
 """
 
+import hashlib
 import math
 import os
 import pathlib
@@ -15,6 +16,17 @@ import unittest
 
 import torch_test
 from torch_test import BIN, QUICK, ROOT, python_of, rows, run, train
+
+
+def change_checkpoint(path, start, line):
+    """Another line instead of the one that begins so, with the checksum."""
+    first, _, rest = path.read_bytes().split(b"\n", 2)
+    head, data = rest.split(b"\ndata\n", 1)
+    lines = head.split(b"\n")
+    lines = [line if one.startswith(start) else one for one in lines]
+    rest = b"\n".join(lines) + b"\ndata\n" + data
+    sha256 = hashlib.sha256(rest).hexdigest().encode()
+    path.write_bytes(b"\n".join([first, b"sha256 " + sha256, rest]))
 
 
 class FilesTest(torch_test.FolderTest):
@@ -140,6 +152,38 @@ class FilesTest(torch_test.FolderTest):
         found = self.check_resumes(mixed, (2, 5, 9), *flags)
         self.assertEqual(found[2]["train"]["resumed"]["sample"], 7 * 6)
         self.check_resumes(mixed, (2, 5), *flags, "--world-size=2")
+
+    def test_a_position_that_is_none_is_refused(self):
+        """It was the beginning of the data, without a word."""
+        checkpoint = self.folder / "one.ckpt"
+        flags = ["--scope=e2e", "--workers=1", "--warmup-steps=0"]
+        flags.append(f"--dataset={self.images(48)}")
+        mixed = self.folder / "mixed"
+        mixed.mkdir()
+        arm = ROOT / "lib/loader/mixture/testdata/rlds/arm"
+        (mixed / "arm").symlink_to(arm)
+        mixture = ["--scope=e2e", "--loader=mixture", "--warmup-steps=0"]
+        mixture.append(f"--dataset={mixed}")
+        far = 2**53
+        for how, positions in (
+            (flags, ("", ";0,4", "0", "0,49", "-1,0", f"0,{far + 1}", "0,x")),
+            (mixture, ("", "4", f"4,0,{far}", "4,-2,0", "4,0,0,0,0", "-1,0,0")),
+        ):
+            train(*how, f"--checkpoint={checkpoint}")
+            whole = checkpoint.read_bytes()
+            for position in positions:
+                text = b"meta data.position " + position.encode()
+                change_checkpoint(checkpoint, b"meta data.position", text)
+                _, err = run(
+                    "train",
+                    *QUICK,
+                    *how,
+                    f"--resume-from={checkpoint}",
+                    "--fail-on=failed",
+                    code=3,
+                )
+                self.assertRegex(err, "position|interrupted")
+                checkpoint.write_bytes(whole)
 
     def test_other_data_starts_from_its_beginning_and_says_so(self):
         checkpoint = self.folder / "one.ckpt"

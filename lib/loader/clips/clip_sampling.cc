@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/base/allowed_sizes.h"
 #include "lib/media/video/clips.h"
 
 namespace feedrate {
@@ -61,9 +62,10 @@ int64_t FrameAt(const ClipVideo& video, double seconds) {
 
 int64_t CountClips(const ClipTiming& timing, const ClipVideo& video) {
   if (timing.sampling != ClipSampling::kDense) return timing.clips;
-  return 1 + static_cast<int64_t>(
-                 std::floor(LastStart(timing, video) / StepOf(timing) +
-                            (timing.in_seconds ? kToleranceS : 0)));
+  const double more = std::floor(LastStart(timing, video) / StepOf(timing) +
+                                 (timing.in_seconds ? kToleranceS : 0));
+  return more < kMaxDatasetObjects ? 1 + static_cast<int64_t>(more)
+                                   : kMaxDatasetObjects;
 }
 
 std::vector<int64_t> FramesOfClip(const ClipTiming& timing,
@@ -82,9 +84,9 @@ std::vector<int64_t> FramesOfClip(const ClipTiming& timing,
   const double start = StartOf(timing, video, clip, random);
   for (int i = 0; i < timing.frames; ++i) {
     const double at = start + i * timing.stride;
-    frames[i] = timing.in_seconds
-                    ? FrameAt(video, at)
-                    : std::min(static_cast<int64_t>(at), video.frames - 1);
+    const auto last = static_cast<double>(video.frames - 1);
+    frames[i] = timing.in_seconds ? FrameAt(video, at)
+                                  : static_cast<int64_t>(std::min(at, last));
   }
   return frames;
 }

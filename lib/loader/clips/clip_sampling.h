@@ -44,7 +44,8 @@ struct ClipVideo {
   std::vector<double> times;
 };
 
-// The number of its clips. REQUIRES: it has a frame.
+// The number of its clips, kMaxDatasetObjects at most. REQUIRES: it has a
+// frame.
 int64_t CountClips(const ClipTiming& timing, const ClipVideo& video);
 
 // The numbers of a clip's frames, from 0, ascending. A clip that goes beyond

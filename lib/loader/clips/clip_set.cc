@@ -7,6 +7,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/sample/sample_maker.h"
 #include "lib/media/parallel.h"
@@ -117,6 +118,14 @@ absl::StatusOr<std::unique_ptr<ClipSet>> ClipSet::Open(
       return absl::InvalidArgumentError("clips differ in their frames");
     }
   }
+  const ClipTiming& timing = set->options_.timing;
+  constexpr int64_t kMostPositions = 1 << 24;
+  if (timing.sampling == ClipSampling::kUniform &&
+      timing.clips > kMostPositions / timing.frames) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("clips: ", timing.clips, " with ", timing.frames,
+                     " frames each are too many for one video; use fewer"));
+  }
   RETURN_IF_ERROR(set->Count());
   if (set->size() > 0) return set;
   return absl::NotFoundError(absl::StrCat("there is no video that can be read",
@@ -136,7 +145,10 @@ absl::StatusOr<int64_t> ClipSet::CountOf(int64_t video) const {
   ASSIGN_OR_RETURN(const std::unique_ptr<ClipReader> reader,
                    open_(video, place.path, bytes));
   ASSIGN_OR_RETURN(const ClipVideo counted, VideoIn(reader.get()));
-  return CountClips(timing, counted);
+  const int64_t clips = CountClips(timing, counted);
+  if (clips < kMaxDatasetObjects) return clips;
+  return absl::InvalidArgumentError(
+      absl::StrCat("has ", clips, " clips or more; use a larger step"));
 }
 
 absl::StatusOr<std::vector<int64_t>> ClipSet::FramesOf(

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/loader/clips/clip_sampling.h"
 #include "lib/loader/loader.h"
@@ -92,6 +93,20 @@ TEST(ClipSamplingTest, DenseClipsAreCounted) {
   }
   timing.step = 1;
   EXPECT_EQ(CountClips(timing, {8, {}}), 2);
+}
+
+// Places beyond all numbers: of a stride, and of a video that says it is long.
+TEST(ClipSamplingTest, WhatIsFarAwayIsTheEnd) {
+  Random random(1);
+  ClipTiming timing;
+  timing.sampling = ClipSampling::kDense;
+  timing.frames = 2;
+  timing.stride = 0x1p62;
+  EXPECT_EQ(FramesOfClip(timing, {9, {}}, 0, &random),
+            (std::vector<int64_t>{0, 8}));
+  timing.in_seconds = true;
+  timing.stride = timing.step = 1;
+  EXPECT_EQ(CountClips(timing, {3, {0, 1, 1e300}}), kMaxDatasetObjects);
 }
 
 TEST(ClipSamplingTest, SecondsHaveTheFrameThatIsShownThen) {

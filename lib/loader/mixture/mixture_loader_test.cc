@@ -103,6 +103,33 @@ TEST(MixtureLoaderTest, AnInterruptedMixtureContinuesAtItsPlaces) {
   }
 }
 
+// A checkpoint of somebody else: with the sums that fit, and places that are
+// none, or so far away that nobody has been there.
+TEST(MixtureLoaderTest, PlacesThatCannotBeEndAtOnce) {
+  const std::vector<MixtureSource> sources = TestMixture();
+  MixtureMemory memory;
+  MixtureOptions options = TestOptions(64);
+  ASSERT_TRUE(memory.Reserve(options.spec).ok());
+  constexpr int64_t kFar = int64_t{1} << 53;
+  const std::vector<StreamPlace> start(3);
+  for (const StreamPlace wrong :
+       {StreamPlace{kFar, 0}, StreamPlace{0, kFar}, StreamPlace{-2, 0},
+        StreamPlace{0, -1}, StreamPlace{kFar, kFar}}) {
+    for (const int64_t done : {int64_t{8}, kFar}) {
+      options.places = start;
+      options.places[1] = wrong;
+      options.done = done;
+      auto loader = MixtureLoader::Start(sources, options, &memory);
+      if (!loader.ok()) {
+        EXPECT_THAT(std::string(loader.status().message()),
+                    HasSubstr("interrupt"));
+        continue;
+      }
+      for (int i = 0; i < 8; ++i) ASSERT_TRUE((*loader)->Next().ok());
+    }
+  }
+}
+
 TEST(MixtureLoaderTest, MetadataChangesNoFrame) {
   const std::vector<MixtureSource> sources = TestMixture();
   MixtureOptions options = TestOptions(64);

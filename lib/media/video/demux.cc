@@ -345,9 +345,10 @@ absl::StatusOr<std::vector<double>> PacketList::Times(int64_t frames) const {
   std::vector<double> times(frames);
   if (has_times_ && ordered_ && frames == *this->frames()) {
     for (int64_t i = 0; i < frames; ++i) {
-      times[i] = static_cast<double>(packets_[by_time_[i]].pts -
-                                     packets_[by_time_[0]].pts) *
-                 av_q2d(time_base());
+      // Ascending, but as far apart as 64 bits allow.
+      const auto after = static_cast<uint64_t>(packets_[by_time_[i]].pts) -
+                         static_cast<uint64_t>(packets_[by_time_[0]].pts);
+      times[i] = static_cast<double>(after) * av_q2d(time_base());
     }
     return times;
   }

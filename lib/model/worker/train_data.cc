@@ -37,23 +37,29 @@ std::string PrintNumbers(const std::vector<int64_t>& numbers) {
   return text;
 }
 
-// Position number `rank` of a line, or the only one.
+// More than any data has.
+constexpr int64_t kFarthest = int64_t{1} << 53;
+
+// Position number `rank` of a line.
 std::vector<int64_t> ParsePosition(const std::string& line, int rank) {
   std::istringstream positions(line);
   std::string own;
-  for (std::string text; std::getline(positions, text, ';') && rank >= 0;) {
-    own = text;
-    --rank;
+  for (int i = 0; i <= rank; ++i) {
+    if (!std::getline(positions, own, ';')) own.clear();
   }
   std::vector<int64_t> numbers;
   std::istringstream words(own);
+  bool is_position = !own.empty();
   for (std::string word; std::getline(words, word, ',');) {
     char* end = nullptr;
-    numbers.push_back(std::strtoll(word.c_str(), &end, 10));
-    if (word.empty() || *end != '\0') {
-      throw std::runtime_error("the checkpoint's \"" + line.substr(0, 60) +
-                               "\" is no position in data");
-    }
+    const int64_t number = std::strtoll(word.c_str(), &end, 10);
+    is_position &=
+        !word.empty() && *end == '\0' && number >= -1 && number <= kFarthest;
+    numbers.push_back(number);
+  }
+  if (!is_position) {
+    throw std::runtime_error("the checkpoint's \"" + line.substr(0, 60) +
+                             "\" is no position in data");
   }
   return numbers;
 }

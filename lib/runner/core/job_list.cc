@@ -252,6 +252,13 @@ namespace {
 // Names that become parts of paths: of workers, environments and result files.
 absl::Status CheckNames(const Job& job) {
   const std::string id = absl::StrCat("job ", PrintableText(job.job_id()));
+  // What a worker is told must fit into a line, lib/worker/message.h.
+  constexpr size_t kMostBytes = size_t{1} << 19;
+  const size_t bytes = job.ByteSizeLong() - job.config().size();
+  if (bytes > kMostBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        id, ": has ", bytes, " bytes, and a job may have ", kMostBytes));
+  }
   const std::pair<const char*, const std::string&> names[] = {
       {"library", job.library()},
       {"env_group", job.env_group()},

@@ -187,6 +187,9 @@ TEST_F(JobListTest, JobsLeadOutOfNoFolder) {
     EXPECT_THAT(problem_of(field, "../../evil"), HasSubstr("is no name"))
         << field;
   }
+  // The worker refused it, which was called its crash.
+  EXPECT_THAT(problem_of("transform", std::string(1 << 20, 'x')),
+              HasSubstr("a job may have 524288"));
   Job job;
   job.set_scenario("../a");
   job.set_mode("..");
