@@ -23,6 +23,7 @@ LEFT_OUT = re.compile(
 # They start programs, from an argument vector.
 PROCESSES = [
     "lib/adapters/torch/blas.cc",
+    "lib/adapters/torch/test_main.cc",
     "lib/audit/audit_training.cc",
     "lib/audit/run_training.cc",
     "lib/base/confinement.cc",
