@@ -109,15 +109,20 @@ void Clip(const Model& model, double clip_norm) {
   for (const Parameter& p : model.parameters()) p.value.grad().mul_(factor);
 }
 
-// The backward pass computes activations again and must get the same bits.
+// The backward pass computes activations again and must get the same bits. The
+// batches are those of HoldGradients, because the first one decides scales.
 void HoldCheckpointing(const ModelSpec& spec, const ModelOptions& options,
-                       const TrainBatch& batch, const FusedEngine& keeps) {
+                       int64_t batch_size, BatchSource* batches,
+                       const FusedEngine& keeps) {
   const auto model = MakeModel(spec, options);
-  FusedEngine engine(spec, model->parameters(), OptimizerOptions(),
-                     batch.input.size(0), /*checkpointing=*/true, fp8);
-  engine.Forward(batch.input);
-  engine.Loss(batch.target, 1);
-  engine.Backward(true);
+  FusedEngine engine(spec, model->parameters(), OptimizerOptions(), batch_size,
+                     /*checkpointing=*/true, fp8);
+  for (int i = kBatches - 1; i >= 0; --i) {
+    const TrainBatch batch = batches->Get(i);
+    engine.Forward(batch.input);
+    engine.Loss(batch.target, 1);
+    engine.Backward(true);
+  }
   double worst = 0;
   for (const Parameter& p : model->parameters()) {
     worst = std::max(
@@ -156,7 +161,8 @@ int Main(int argc, char** argv) {
 
   const TrainBatch batch = batches->Get(0);
   HoldGradients(*eager, 0, batches.get(), &engine);
-  if (!checkpointing) HoldCheckpointing(spec, options, batch, engine);
+  if (!checkpointing)
+    HoldCheckpointing(spec, options, batch_size, batches.get(), engine);
 
   std::printf("%s", engine.DescribeProducts().c_str());
 
