@@ -358,6 +358,15 @@ TEST(FetchTextTest, SaysWhatIsWrongWithARedirect) {
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("https")));
 }
 
+TEST(FetchTextTest, ABodyWithoutEndIsRefused) {
+  const std::string longest(size_t{2} << 20, 'x');
+  TinyServer server([&](const std::string&) { return TinyOk(longest); });
+  HttpRequest request;
+  request.url = server.url();
+  EXPECT_EQ(FetchText(request, Options()).status(),
+            absl::OutOfRangeError("the answer is too long to be one"));
+}
+
 TEST(HttpClientTest, AHeadWithoutEndIsCutOff) {
   std::string many;
   for (int i = 0; i < 100000; ++i) absl::StrAppend(&many, "x-", i, ": 1\r\n");
