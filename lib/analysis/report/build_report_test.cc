@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/types/variant.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -406,6 +407,36 @@ TEST(ReportTest, UnstableCellsOfASweepNameTheirSetting) {
   EXPECT_THAT(header, Contains("setting"));
   EXPECT_THAT(settings,
               ElementsAre(HasSubstr("workers=0"), HasSubstr("workers=2")));
+}
+
+TEST(ReportTest, ThousandsOfRunsAreNotThousandsOfDots) {
+  const auto spread_of = [](int runs) {
+    std::vector<Row> rows;
+    for (int run = 0; run < runs; ++run) {
+      rows.push_back(MakeRow("a", "Blur", 100 + run % 7, run));
+    }
+    // One that is far off.
+    rows.push_back(MakeRow("a", "Blur", 500, runs));
+    const std::vector<ReportCell> cells = CellsOf(rows);
+    const Section section = *NoiseSection(cells);
+    for (const Block& block : section.blocks) {
+      const auto* figure = absl::get_if<Figure>(&block);
+      if (figure != nullptr && figure->id == "noise-spread") return *figure;
+    }
+    return Figure();
+  };
+  const auto dots = [](const Figure& figure) {
+    const std::string svg = figure.draw(ScaleType::kLinear, 760).ToFile();
+    const std::vector<std::string> parts = absl::StrSplit(svg, "<circle");
+    return parts.size() - 1;
+  };
+  EXPECT_EQ(dots(spread_of(300)), 301u);
+  EXPECT_THAT(spread_of(300).caption, HasSubstr("Every run against"));
+  const Figure many = spread_of(5000);
+  EXPECT_EQ(dots(many), 400u);
+  EXPECT_THAT(many.caption, HasSubstr("more than 400, the ones furthest off"));
+  // Its median is 103.
+  EXPECT_THAT(many.draw(ScaleType::kLinear, 760).ToFile(), HasSubstr("400"));
 }
 
 TEST(ReportTest, SpeedUpsNeedTheSameWork) {

@@ -209,6 +209,26 @@ const char* MeaningOf(const std::string& warning) {
   return meaning == meanings.end() ? "" : meaning->second;
 }
 
+// More dots of a library only cover each other, and each takes room in a page.
+constexpr size_t kMostDots = 400;
+
+// Leaves the outermost values at both ends, and some between. Returns whether
+// any were left out.
+bool ThinOut(std::vector<double>* values) {
+  if (values->size() <= kMostDots) return false;
+  std::sort(values->begin(), values->end());
+  constexpr size_t kEnds = kMostDots / 4;
+  const size_t inner = values->size() - 2 * kEnds;
+  constexpr size_t kInner = kMostDots - 2 * kEnds;
+  for (size_t i = 0; i < kInner; ++i) {
+    (*values)[kEnds + i] = (*values)[kEnds + i * inner / kInner];
+  }
+  std::copy(values->end() - kEnds, values->end(),
+            values->begin() + kEnds + kInner);
+  values->resize(kMostDots);
+  return true;
+}
+
 absl::optional<Figure> SpreadFigure(const std::vector<ReportCell>& cells) {
   std::map<std::string, std::vector<double>> by_library;
   // Uses the colors of the other figures, which omit the harness.
@@ -234,6 +254,7 @@ absl::optional<Figure> SpreadFigure(const std::vector<ReportCell>& cells) {
   plot.axis_title = "% off the median of its cell";
   plot.from_zero = false;
   plot.reference = 0;
+  bool is_thinned = false;
   for (auto& entry : by_library) {
     StripRow row;
     row.name = entry.first;
@@ -245,14 +266,20 @@ absl::optional<Figure> SpreadFigure(const std::vector<ReportCell>& cells) {
                              " runs; half of them between ",
                              SignificantText(row.box->low), "% and ",
                              SignificantText(row.box->high), "%");
+    is_thinned |= ThinOut(&entry.second);
     row.values = std::move(entry.second);
     plot.rows.push_back(std::move(row));
   }
   Figure figure;
   figure.id = "noise-spread";
-  figure.caption =
-      "Every run against the median of its cell. The box holds the middle half "
-      "of the runs.";
+  figure.caption = absl::StrCat(
+      is_thinned ? absl::StrCat("Runs against the median of their cell. Of a "
+                                "library with more than ",
+                                kMostDots,
+                                ", the ones furthest off are shown and "
+                                "some between.")
+                 : "Every run against the median of its cell.",
+      " The box holds the middle half of the runs.");
   figure.draw = DrawnBy(DrawStripPlot, std::move(plot));
   return figure;
 }

@@ -41,18 +41,20 @@ std::string MachineOf(const Row& row) {
              : row.machine_profile();
 }
 
-// Sorts tables by scenario, transform, settings, library.
+// Sorts tables by scenario, transform, settings, library. As long as the row.
+using Text = absl::string_view;
 using CellKey =
-    std::tuple<std::string, std::string, std::string, int64_t, int32_t, int32_t,
-               std::string, std::string, std::string, std::string, std::string,
-               bool, bool, std::string>;
+    std::tuple<Text, Text, Text, int64_t, int32_t, int32_t, Text, Text, Text,
+               int32_t, Text, Text, bool, bool, Text, Text>;
 
 CellKey KeyOf(const Row& row) {
   return CellKey(row.scenario(), row.mode(), row.transform(), row.num_items(),
                  row.batch_size(), row.workers(), row.library(), row.job_id(),
-                 MachineOf(row), row.library_version(), row.dataset().sha256(),
+                 row.machine_profile(),
+                 row.has_usable_cpus() ? row.usable_cpus() : -1,
+                 row.library_version(), row.dataset().sha256(),
                  HasLabel(row, "exploratory"), HasLabel(row, "cold"),
-                 absl::StrCat(row.pair().side(), row.pair().contest()));
+                 row.pair().side(), row.pair().contest());
 }
 
 int RankOf(const std::string& status) {

@@ -1,8 +1,11 @@
 #include "lib/analysis/report/report_input.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -42,13 +45,9 @@ class Collector {
 
   absl::Status Take(absl::string_view record, JsonReader& json) {
     if (record == "row") {
-      Row row;
-      RETURN_IF_ERROR(json.Read(&row));
-      if (row.status() == "ok" && !(row.throughput() > 0)) {
-        return absl::InvalidArgumentError(
-            "field \"throughput\" is no number above 0, but the status is ok");
-      }
-      TakeRow(std::move(row));
+      const absl::Status status = TakeRow(json, &rows_.emplace_back());
+      if (!status.ok()) rows_.pop_back();
+      return status;
     } else if (record == "env") {
       Env env;
       RETURN_IF_ERROR(json.Read(&env));
@@ -75,23 +74,66 @@ class Collector {
   }
 
   void Finish() {
-    for (auto& [identity, rows] : rows_) {
-      if (!identity.empty() && rows.size() > 1) DropReplaced(&rows);
+    input_.rows.reserve(rows_.size());
+    const std::vector<Place> places = SortedPlaces();
+    for (size_t begin = 0, end; begin < places.size(); begin = end) {
+      const std::string& identity = identities_[places[begin].row];
+      std::vector<Row> same;
+      for (end = begin;
+           end < places.size() && identities_[places[end].row] == identity;
+           ++end) {
+        same.push_back(std::move(rows_[places[end].row]));
+      }
+      if (!identity.empty() && same.size() > 1) DropReplaced(&same);
       // Sorts by content, so that the order of files does not matter.
-      std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-        return a.ShortDebugString() < b.ShortDebugString();
-      });
-      for (Row& row : rows) input_.rows.push_back(std::move(row));
+      if (same.size() > 1) {
+        std::sort(same.begin(), same.end(), [](const Row& a, const Row& b) {
+          return a.ShortDebugString() < b.ShortDebugString();
+        });
+      }
+      for (Row& row : same) input_.rows.push_back(std::move(row));
     }
     for (auto& entry : envs_) input_.envs.push_back(std::move(entry.second));
     for (auto& entry : runs_) input_.runs.push_back(std::move(entry.second));
   }
 
  private:
-  void TakeRow(Row row) {
+  absl::Status TakeRow(JsonReader& json, Row* row) {
+    RETURN_IF_ERROR(json.Read(row));
+    if (row->status() == "ok" && !(row->throughput() > 0)) {
+      return absl::InvalidArgumentError(
+          "field \"throughput\" is no number above 0, but the status is ok");
+    }
     // Raw timings take most of a file, and their quantiles are in the row.
-    row.clear_samples_s();
-    rows_[RunIdentity(row)].push_back(std::move(row));
+    row->clear_samples_s();
+    identities_.push_back(RunIdentity(*row));
+    return absl::OkStatus();
+  }
+
+  struct Place {
+    // Of the identity: most comparisons need no more.
+    std::array<char, 32> begin;
+    size_t row;
+  };
+
+  // Of all rows, by identity.
+  std::vector<Place> SortedPlaces() const {
+    std::vector<Place> places(rows_.size());
+    for (size_t i = 0; i < places.size(); ++i) {
+      Place& place = places[i];
+      place.row = i;
+      const std::string& identity = identities_[i];
+      place.begin = {};
+      identity.copy(place.begin.data(), place.begin.size());
+    }
+    std::sort(places.begin(), places.end(),
+              [this](const Place& a, const Place& b) {
+                const int order =
+                    std::memcmp(a.begin.data(), b.begin.data(), a.begin.size());
+                return order != 0 ? order < 0
+                                  : identities_[a.row] < identities_[b.row];
+              });
+    return places;
   }
 
   void DropReplaced(std::vector<Row>* rows) {
@@ -111,8 +153,9 @@ class Collector {
   }
 
   ReportInput& input_;
-  // All attempts, which are few, keyed by run identity.
-  std::map<std::string, std::vector<Row>> rows_;
+  // All attempts, and the run that each was at.
+  std::deque<Row> rows_;
+  std::vector<std::string> identities_;
   std::map<std::string, Env> envs_;
   std::map<std::string, Run> runs_;
 };
