@@ -25,7 +25,7 @@ cd "$REPO_ROOT"
 source dev/libraries.sh
 
 # A bundle is copied to every machine of a run, so it must stay small.
-limit_bytes="${BUNDLE_LIMIT_BYTES:-60000000}"
+limit_bytes="${BUNDLE_LIMIT_BYTES:-65000000}"
 # FFmpeg alone takes half of that, and kernels for GPUs take more.
 unlimited=video
 if [[ -n "${CUDA:-}" ]]; then unlimited=feedrate; fi
