@@ -99,7 +99,7 @@ MADE = {
     "ffv1": ("mkv", "ffv1", "yuv420p", {}, ""),
     "ffv1_rgb": ("mkv", "ffv1", "bgr0", {}, ""),
 }
-# Of each ending: cut at parts of the length, and with bytes changed.
+# Files of each ending, cut after a part of their length, or with bytes changed.
 DAMAGE = {
     f"{kind}_{part}_{name}": (name, kind, part)
     for name in ("plain", "open_gop_mkv", "mpeg4", "vp9", "fragments", "hevc")

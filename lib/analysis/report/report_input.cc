@@ -111,12 +111,12 @@ class Collector {
   }
 
   struct Place {
-    // Of the identity: most comparisons need no more.
+    // How the identity begins, which decides most comparisons.
     std::array<char, 32> begin;
     size_t row;
   };
 
-  // Of all rows, by identity.
+  // The places of all rows, sorted by identity.
   std::vector<Place> SortedPlaces() const {
     std::vector<Place> places(rows_.size());
     for (size_t i = 0; i < places.size(); ++i) {

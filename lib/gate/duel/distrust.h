@@ -37,18 +37,18 @@ class Distrust {
   // `result->accusation` if it printed nothing, or something else than the
   // first run of the pair.
   void Check(TimedCommandResult* result);
-  // The row of another job than without distrust.
+  // Says in the row that this is not the job that runs without distrust.
   void Mark(Row* row) const;
 
  private:
   explicit Distrust(const Confinement& confinement);
 
   const Confinement confinement_;
-  // Of the run.
+  // The folder and the number of the run that is under way.
   std::string folder_;
   std::string seed_;
   bool has_output_ = false;
-  // Of the first run of the pair.
+  // What the first run of the pair printed.
   std::string output_;
 };
 

@@ -18,7 +18,7 @@ constexpr int kWarmUpSamples = 10;
 
 constexpr double kTwoSpeeds = 0.08;
 constexpr double kMachines = 0.05;
-// Of the offset of a machine, what its clock does not show.
+// The part of a machine's offset that its clock does not show.
 constexpr double kHiddenOffset = 0.005;
 constexpr double kDay = 0.05;
 // The standard deviation of a random walk after an hour.
