@@ -94,6 +94,20 @@ for folder in "$REPO_ROOT/testdata/media" "$work/empty"; do
   esac
 done
 
+# A fresh checkout: it has no data of yours, and nothing is built in it.
+fresh="$work/fresh"
+mkdir -p "$fresh/tools/pipeline"
+cp feedrate MODULE.bazel "$fresh"
+cp tools/pipeline/{bench_folder,first_commands}.py "$fresh/tools/pipeline"
+cp -r testdata "$fresh"
+first="$(cd "$fresh" && ./feedrate)" || fail "feedrate alone, unbuilt: $?"
+[[ "$first" == *"./feedrate bench FOLDER"* && "$first" != *"bench ."* ]] ||
+  fail "in a fresh checkout: $first"
+code=0
+err="$("$fresh/feedrate" bench testdata/media 2>&1)" || code=$?
+expect_eq "bench of an unbuilt checkout" "$code $err" \
+  "1 bench: not built yet: aggregate, report; make build"
+
 # On a busy machine a runner says so at once, and goes on.
 for ((i = 0; i < $(nproc); ++i)); do
   timeout 60 sh -c 'while :; do :; done' &

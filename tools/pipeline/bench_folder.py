@@ -156,13 +156,16 @@ def in_words(kind, count):
 
 def program(name):
     built = f"bazel-bin/tools/{name}/{name}"
-    path = ROOT / (f"bin/{name}" if BUNDLE else built)
-    if not path.exists():
-        remedy = f"dev/bazel.sh build //tools/{name}"
-        if BUNDLE:
-            remedy = "use a bundle that has it"
-        mistake(f"{path} is missing; {remedy}")
-    return str(path)
+    return ROOT / (f"bin/{name}" if BUNDLE else built)
+
+
+def require(*names):
+    """Ends in one line where programs are missing, before any work."""
+    missing = [name for name in names if not program(name).exists()]
+    if missing and BUNDLE:
+        mistake(f"{BUNDLE} lacks {', '.join(missing)}; use a whole bundle")
+    if missing:
+        mistake(f"not built yet: {', '.join(missing)}; make build")
 
 
 def run(name, *arguments, quiet=False):
@@ -339,8 +342,10 @@ def main():
         "--runs", type=int, default=5, help="runs of each (%(default)s)"
     )
     flags = parser.parse_args()
+    require("aggregate", "report")
     kind, count, size = checked(flags.folder)
     what = KINDS[kind]
+    require(what.program)
     try:
         flags.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
