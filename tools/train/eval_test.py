@@ -8,6 +8,7 @@ dev/checks/torch_model_test.sh runs it.
 
 import hashlib
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -204,12 +205,35 @@ class EvalTest(unittest.TestCase):
     def test_wrong_files_are_named(self):
         text = self.folder / "text.ckpt"
         text.write_text("no checkpoint")
-        _, err = run("eval", f"--checkpoint={text}", code=2)
-        self.assertIn(f"{text}: is neither a checkpoint of train nor", err)
-        _, err = run(
-            "eval", f"--checkpoint={CHECKPOINT}", "--tokenizer=/none", code=1
-        )
-        self.assertIn("/none", err)
+        empty = self.folder / "empty"
+        empty.write_text("")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for flag, said in (
+            (f"--checkpoint={text}", "is neither a checkpoint of train nor"),
+            (f"--checkpoint={pipe}", "is a named pipe"),
+            (f"--shard={pipe}", "is a named pipe"),
+            (f"--shard={empty}", "has less than two tokens"),
+            ("--tokenizer=/none", "byte_lm_tiny reads bytes"),
+            ("--window=257", "the model sees 256 tokens"),
+            ("--seed=-1", "must be at least 0"),
+        ):
+            flags = [f"--checkpoint={CHECKPOINT}", flag]
+            _, err = run("eval", *flags, code=1)
+            self.assertIn(said, err)
+            self.assertEqual(err.count("\n"), 1)
+        # As far as it is looked at before it is loaded, a TorchScript module.
+        text.write_text("PK")
+        long = self.folder / "long.txt"
+        long.write_text("a\n" + "b" * 2000)
+        for tokens, said in (
+            ("/none", "/none"),
+            (empty, "has no tokens"),
+            (long, f"{long}:2: is longer than 1024 bytes"),
+        ):
+            flags = [f"--checkpoint={text}", f"--tokenizer={tokens}"]
+            _, err = run("eval", *flags, code=1)
+            self.assertIn(said, err)
 
     def worsen(self):
         """A checkpoint with some weights of the middle set to large values,

@@ -32,9 +32,6 @@ namespace {
 // Maps tokens to logits, 1 x length x vocabulary.
 using Forward = std::function<at::Tensor(const at::Tensor&)>;
 
-// Context length for TorchScript models, which do not state theirs.
-constexpr int64_t kScriptContext = 256;
-
 struct LoadedModel {
   std::string name;
   int64_t parameters = 0;

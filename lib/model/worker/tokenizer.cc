@@ -9,6 +9,9 @@
 namespace feedrate {
 namespace {
 
+// Each place of a text may look for a token of each length up to the longest.
+constexpr size_t kMaxTokenBytes = 1024;
+
 // The byte of two hexadecimal digits at `at`; -1 if they are not.
 int HexByte(const std::string& line, size_t at) {
   if (at + 2 > line.size() ||
@@ -73,6 +76,10 @@ Tokenizer Tokenizer::FromFile(const std::string& path) {
           place + ": has an escape that is none of \\n \\r \\t \\\\ \\xNN");
     }
     if (text.empty()) throw std::runtime_error(place + ": is empty");
+    if (text.size() > kMaxTokenBytes) {
+      throw std::runtime_error(place + ": is longer than " +
+                               std::to_string(kMaxTokenBytes) + " bytes");
+    }
     if (!seen.emplace(text, texts.size()).second) {
       throw std::runtime_error(place + ": is there twice");
     }

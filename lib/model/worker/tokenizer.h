@@ -10,6 +10,9 @@
 
 namespace feedrate {
 
+// How many tokens a TorchScript model sees, which does not say it.
+constexpr int64_t kScriptContext = 256;
+
 // A list of tokens; the number of a token is its index. Text is split greedily
 // into the longest matching tokens: no merges, no normalization, no library.
 class Tokenizer {
@@ -18,8 +21,8 @@ class Tokenizer {
   static Tokenizer Bytes();
   // Reads a file with one token per line, in the order of their numbers, with
   // \n, \r, \t, \\ and \xNN for what a line cannot hold. std::runtime_error
-  // with the position of a line that is empty, repeated, or has an unknown
-  // escape.
+  // with the position of a line that is empty, longer than 1,024 bytes,
+  // repeated, or has an unknown escape.
   static Tokenizer FromFile(const std::string& path);
 
   // std::runtime_error if no token matches somewhere.

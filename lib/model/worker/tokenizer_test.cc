@@ -50,6 +50,7 @@ TEST(TokenizerTest, WhatHasNoTokenIsNamed) {
 }
 
 TEST(TokenizerTest, MistakesHaveTheirPlace) {
+  EXPECT_THAT(Mistake(std::string(1025, 'a')), HasSubstr("longer than 1024"));
   EXPECT_THAT(Mistake("a\n\nb\n"), HasSubstr("tokens.txt:2: is empty"));
   EXPECT_THAT(Mistake("a\nb\na\n"), HasSubstr("tokens.txt:3: is there twice"));
   EXPECT_THAT(Mistake("a\\q\n"), HasSubstr("tokens.txt:1: has an escape"));

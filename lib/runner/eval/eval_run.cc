@@ -25,6 +25,7 @@
 #include "lib/json/json.h"
 #include "lib/model/flops.h"
 #include "lib/model/worker/image_files.h"
+#include "lib/model/worker/tokenizer.h"
 #include "lib/runner/core/workers.h"
 #include "lib/runner/train/train_processes.h"
 
@@ -33,6 +34,10 @@ namespace {
 
 // How checkpoints of `train` begin.
 constexpr char kCheckpointWord[] = "feedrate_checkpoint";
+// TorchScript modules are zip files.
+constexpr char kZipWord[] = "PK";
+// Nested groups recurse, so a long pattern would end the stack.
+constexpr size_t kMaxPatternBytes = 1000;
 constexpr const char* kProbes[] = {"basic_reasoning_25", "format_following_30",
                                    "code_sanity_20"};
 
@@ -97,6 +102,36 @@ const ModelSpec* ModelOf(const std::map<std::string, std::string>& meta) {
   return name == meta.end() ? nullptr : ModelNamed(name->second);
 }
 
+// The expression of a pattern. No pattern takes exponential time:
+// back-references, the one feature that needs it, are refused.
+std::regex RegexOf(const std::string& pattern) {
+  return std::regex(pattern, std::regex_constants::ECMAScript |
+                                 std::regex_constants::__polynomial);
+}
+
+// InvalidArgument unless a language model can be asked so. `model` is null for
+// a TorchScript module.
+absl::Status CheckText(const EvalRunOptions& options, const ModelSpec* model) {
+  const int64_t context = model == nullptr ? kScriptContext : model->context;
+  if (options.window > context) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--window: ", options.window,
+                     " is too much; the model sees ", context, " tokens"));
+  }
+  if (options.tokenizer == "bytes") return absl::OkStatus();
+  if (model != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--tokenizer: ", model->name, " reads bytes; leave it out"));
+  }
+  RETURN_IF_ERROR(PlainFileBytes(options.tokenizer).status());
+  try {
+    Tokenizer::FromFile(options.tokenizer);
+  } catch (const std::exception& e) {
+    return absl::InvalidArgumentError(absl::StrCat("--tokenizer: ", e.what()));
+  }
+  return absl::OkStatus();
+}
+
 // The words that both kinds of models have, and their time limit.
 absl::StatusOr<TrainCommand> CommandOf(const EvalRunOptions& options,
                                        const std::string& configs) {
@@ -111,7 +146,9 @@ absl::StatusOr<TrainCommand> CommandOf(const EvalRunOptions& options,
 }
 
 absl::Status EvaluateText(const EvalRunOptions& options,
-                          const std::string& configs, Eval* eval) {
+                          const std::string& configs, const ModelSpec* model,
+                          Eval* eval) {
+  RETURN_IF_ERROR(CheckText(options, model));
   const std::string folder = JoinPath(configs, "eval");
   const std::string shard =
       options.shard.empty() ? JoinPath(folder, "shard.txt") : options.shard;
@@ -122,10 +159,8 @@ absl::Status EvaluateText(const EvalRunOptions& options,
     }
   }
   ASSIGN_OR_RETURN(const std::vector<EvalProbe> probes, LoadProbes(files));
+  RETURN_IF_ERROR(PlainFileBytes(shard).status());
   ASSIGN_OR_RETURN(const std::string text, ReadFile(shard));
-  if (options.tokenizer != "bytes") {
-    RETURN_IF_ERROR(PlainFileBytes(options.tokenizer).status());
-  }
   // In memory: another user could guess the name of a file.
   ASSIGN_OR_RETURN(const UniqueFd prompts,
                    WriteMemoryFile(PromptsOf(probes), "prompts"));
@@ -140,6 +175,10 @@ absl::Status EvaluateText(const EvalRunOptions& options,
   }
   ASSIGN_OR_RETURN(const std::vector<TrainReply> results,
                    RunTrainProcesses(command));
+  if (results[0].bytes() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--shard: ", shard, ": its text has less than two tokens"));
+  }
   eval->set_shard(BaseName(shard));
   eval->set_shard_sha256(Sha256Hex(text));
   return Fill(results[0], probes, eval);
@@ -198,10 +237,19 @@ absl::Status EvaluateImages(const EvalRunOptions& options,
 absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
   ASSIGN_OR_RETURN(const std::string configs,
                    FindConfigsFolder(options.configs_folder, ""));
+  if (options.seed < 0) {
+    return absl::InvalidArgumentError("--seed must be at least 0");
+  }
+  RETURN_IF_ERROR(PlainFileBytes(options.checkpoint).status());
   ASSIGN_OR_RETURN(const std::string weights, ReadFile(options.checkpoint));
   std::map<std::string, std::string> meta;
-  // Otherwise it is a TorchScript module.
-  if (absl::StartsWith(weights, kCheckpointWord)) {
+  if (!absl::StartsWith(weights, kZipWord)) {
+    if (!absl::StartsWith(weights, kCheckpointWord)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options.checkpoint,
+                       ": is neither a checkpoint of train nor a TorchScript "
+                       "module"));
+    }
     ASSIGN_OR_RETURN(meta, CheckpointMeta(options.checkpoint, options.warn));
   }
   const ModelSpec* const model = ModelOf(meta);
@@ -220,7 +268,7 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
   eval.set_checkpoint_sha256(Sha256Hex(weights));
   eval.set_seed(options.seed);
   RETURN_IF_ERROR(is_vit ? EvaluateImages(options, configs, meta, &eval)
-                         : EvaluateText(options, configs, &eval));
+                         : EvaluateText(options, configs, model, &eval));
   return eval;
 }
 
@@ -244,8 +292,12 @@ absl::StatusOr<ProbeItem> ParseItem(absl::string_view line) {
     return absl::InvalidArgumentError(
         "needs either an `answer` or a `pattern`");
   }
+  if (item.pattern.size() > kMaxPatternBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("`pattern` has more than ", kMaxPatternBytes, " bytes"));
+  }
   try {
-    std::regex(item.pattern);
+    RegexOf(item.pattern);
   } catch (const std::regex_error& e) {
     return absl::InvalidArgumentError(absl::StrCat(
         "`pattern` is no regular expression: ", std::string(e.what())));
@@ -279,7 +331,7 @@ absl::StatusOr<EvalProbe> ParseProbe(absl::string_view text,
 bool IsRight(const ProbeItem& item, const std::string& answer) {
   const std::string stripped(absl::StripAsciiWhitespace(answer));
   if (item.pattern.empty()) return stripped == item.answer;
-  return std::regex_match(stripped, std::regex(item.pattern));
+  return std::regex_match(stripped, RegexOf(item.pattern));
 }
 
 ProbeResult ScoreProbe(const EvalProbe& probe,

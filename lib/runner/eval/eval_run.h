@@ -45,7 +45,7 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options);
 
 // One line of a probe, a file of questions with known answers: {"prompt":"2
 // plus 2 is ","answer":"4"}, or with "pattern", a regular expression
-// (ECMAScript) that the whole answer matches.
+// (ECMAScript without back-references) that the whole answer matches.
 struct ProbeItem {
   std::string prompt;
   std::string answer;
@@ -59,7 +59,7 @@ struct EvalProbe {
 };
 
 // InvalidArgument with file and line: not JSON, no prompt, both or neither of
-// answer and pattern, an invalid pattern; or no item at all.
+// answer and pattern, an invalid or long pattern; or no item at all.
 absl::StatusOr<EvalProbe> ParseProbe(absl::string_view text,
                                      const std::string& file);
 

@@ -41,6 +41,21 @@ TEST(ProbeTest, MistakesHaveTheirPlace) {
   EXPECT_THAT(Mistake(""), HasSubstr("no question"));
 }
 
+std::string WithPattern(const std::string& pattern) {
+  return "{\"prompt\":\"a\",\"pattern\":\"" + pattern + "\"}";
+}
+
+TEST(ProbeTest, NoPatternEndsTheStackOrTakesForEver) {
+  EXPECT_THAT(Mistake(WithPattern(std::string(200000, '('))),
+              HasSubstr("more than 1000 bytes"));
+  EXPECT_THAT(Mistake(WithPattern("(a*)*\\\\1")),
+              HasSubstr("no regular expression"));
+  const auto probe = ParseProbe(WithPattern("(a*)*(a|aa)*(.*)*b"), "p.jsonl");
+  ASSERT_TRUE(probe.ok());
+  EXPECT_FALSE(IsRight(probe->items[0], std::string(24, 'a')));
+  EXPECT_TRUE(IsRight(probe->items[0], "aab"));
+}
+
 Eval Known() {
   Eval eval;
   eval.set_model("m");

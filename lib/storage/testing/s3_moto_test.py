@@ -1,10 +1,11 @@
 """S3 against moto's server."""
 
+import json
 import unittest
 
 import boto3
 from remote_case import ODD_NAMES, RemoteCase, content, md5
-from servers import AWS, KEY, SECRET, counts_of, moto
+from servers import AWS, KEY, SECRET, counts_of, fetch, moto
 
 MANY = 1100  # More than a page.
 BIG = 20 << 20
@@ -155,6 +156,54 @@ class S3MotoTest(RemoteCase):
         self.put("new/x", b"new")
         done = self.run_cat("--list", "s3://data/new", env=self.env)
         self.assertNotEqual(done.stdout.split("\t")[2], old)
+
+
+class MotoStsTest(RemoteCase):
+    """A token server by somebody else, and a store that takes only what the
+    keys of that server have signed."""
+
+    def test_role_of_a_web_identity(self):
+        where = self.enterContext(moto(self.new_folder()))
+        client = {
+            "endpoint_url": where,
+            "aws_access_key_id": KEY,
+            "aws_secret_access_key": SECRET,
+            "region_name": "us-east-1",
+        }
+        s3 = boto3.client("s3", **client)
+        s3.create_bucket(Bucket="data")
+        for i in range(3):
+            s3.put_object(Bucket="data", Key=f"x/{i}", Body=b"%d" % i)
+        allow = {"Effect": "Allow", "Action": ["s3:*", "sts:*"]}
+        iam = boto3.client("iam", **client)
+        role = iam.create_role(
+            RoleName="lab", AssumeRolePolicyDocument=policy(**allow)
+        )["Role"]["Arn"]
+        iam.put_role_policy(
+            RoleName="lab",
+            PolicyName="p",
+            PolicyDocument=policy(**allow, Resource="*"),
+        )
+        token = self.new_folder() / "token"
+        token.write_text("a web identity")
+        env = {
+            "AWS_ENDPOINT_URL_S3": where,
+            "AWS_ENDPOINT_URL_STS": where,
+            "AWS_WEB_IDENTITY_TOKEN_FILE": str(token),
+            "AWS_ROLE_ARN": role,
+        }
+        # From the second action on, moto compares signatures with botocore's.
+        plain = {"Content-Type": "text/plain"}
+        fetch(f"{where}/moto-api/reset-auth", b"1", plain)
+        self.assertEqual(
+            self.digests("s3://data/x", env=env),
+            {str(i): md5(b"%d" % i) for i in range(3)},
+        )
+        self.assert_fails(["403"], 2, "s3://data/x", env=AWS | env)
+
+
+def policy(**statement):
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
 if __name__ == "__main__":
