@@ -184,6 +184,29 @@ TEST(ParquetTest, EveryCutIsAnError) {
   }
 }
 
+// What does not fit must not become the number of something else, such as the
+// codec 0 of 2^32.
+TEST(ThriftTest, NumbersFitTheirTypes) {
+  const auto read = [](const std::string& text) {
+    absl::string_view bytes = text;
+    Thrift value;
+    const absl::Status status = ReadThrift(&bytes, &value);
+    return status.ok() ? value[1].number : -1;
+  };
+  const auto field = [](char head, const std::string& rest) {
+    return std::string(1, head) + rest + std::string(1, 0);
+  };
+  // The first field as a number of 16, 32 and 64 bits: 7, then 2^15, 2^32.
+  EXPECT_EQ(read(field(0x14, "\x0e")), 7);
+  EXPECT_EQ(read(field(0x15, "\x0e")), 7);
+  EXPECT_EQ(read(field(0x14, "\x80\x80\x04")), -1);
+  EXPECT_EQ(read(field(0x15, "\x80\x80\x80\x80\x20")), -1);
+  EXPECT_EQ(read(field(0x16, "\x80\x80\x80\x80\x20")), int64_t{1} << 32);
+  // The number of the field itself: 1, then 2^16 + 1.
+  EXPECT_EQ(read(field(0x05, "\x02\x0e")), 7);
+  EXPECT_EQ(read(field(0x05, "\x82\x80\x08\x0e")), -1);
+}
+
 TEST(SnappyTest, CopiesMayOverlap) {
   // "ab", and eight bytes from two before.
   const auto out = UnpackSnappy(std::string("\x0a\x04"

@@ -55,6 +55,18 @@ enum ThriftType {
 absl::Status ReadValue(int type, bool in_list, int nested,
                        absl::string_view* bytes, Thrift* value);
 
+// A whole number that `Number` can hold.
+template <typename Number>
+absl::StatusOr<int64_t> ReadNumber(absl::string_view* bytes) {
+  ASSIGN_OR_RETURN(const uint64_t raw, ReadVarint(bytes));
+  const auto number = static_cast<int64_t>(raw >> 1 ^ -(raw & 1));
+  if (number < std::numeric_limits<Number>::min() ||
+      number > std::numeric_limits<Number>::max()) {
+    return BadParquet("has a number that is too large for its type");
+  }
+  return number;
+}
+
 absl::Status ReadList(int nested, absl::string_view* bytes, Thrift* value) {
   ASSIGN_OR_RETURN(const absl::string_view head, TakeBytes(1, bytes));
   const auto byte = static_cast<uint8_t>(head[0]);
@@ -80,8 +92,8 @@ absl::Status ReadStruct(int nested, absl::string_view* bytes, Thrift* value) {
     if (byte >> 4 != 0) {
       id += byte >> 4;
     } else {
-      ASSIGN_OR_RETURN(const uint64_t raw, ReadVarint(bytes));
-      id = static_cast<int16_t>(raw >> 1 ^ -(raw & 1));
+      ASSIGN_OR_RETURN(const int64_t number, ReadNumber<int16_t>(bytes));
+      id = static_cast<int>(number);
     }
     value->ids.push_back(id);
     RETURN_IF_ERROR(ReadValue(byte & 15, /*in_list=*/false, nested, bytes,
@@ -103,11 +115,16 @@ absl::Status ReadValue(int type, bool in_list, int nested,
     }
     case kByte:
       return TakeBytes(1, bytes).status();
-    case kShort:
-    case kInt:
+    case kShort: {
+      ASSIGN_OR_RETURN(value->number, ReadNumber<int16_t>(bytes));
+      return absl::OkStatus();
+    }
+    case kInt: {
+      ASSIGN_OR_RETURN(value->number, ReadNumber<int32_t>(bytes));
+      return absl::OkStatus();
+    }
     case kLong: {
-      ASSIGN_OR_RETURN(const uint64_t raw, ReadVarint(bytes));
-      value->number = static_cast<int64_t>(raw >> 1 ^ -(raw & 1));
+      ASSIGN_OR_RETURN(value->number, ReadNumber<int64_t>(bytes));
       return absl::OkStatus();
     }
     case kDouble:
