@@ -44,14 +44,17 @@ def wrong_type(name: str, value: object, allowed: str) -> TypeError:
 
 
 def flag(name: str, value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)) and value not in (0, 1):
+    if not isinstance(value, (bool, np.bool_, int, float, np.number)) or (
+        value not in (0, 1)
+    ):
         raise wrong_type(name, value, "True or False")
     return bool(value)
 
 
 def whole(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
     try:
-        number = operator.index(value)
+        # True is an answer, not the number 1.
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = least - 1
     if not least <= number <= most:

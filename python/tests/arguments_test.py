@@ -43,6 +43,7 @@ class ArgumentsTest(cases.Case):
         for wrong, words in (
             ({"batch_size": 0}, "batch_size=0 .* from 1 on"),
             ({"batch_size": 2.5}, "batch_size=2.5 "),
+            ({"batch_size": True}, "batch_size=True .* from 1 on"),
             ({"batch_size": 2**32 + 3}, "batch_size=4294967299 "),
             ({"crop": (8, 2**32 + 8)}, "crop=4294967304 .* 1 to 65535"),
             ({"workers": 2**31 - 1}, "workers=2147483647 .* 0 to 131072"),
@@ -83,6 +84,7 @@ class ArgumentsTest(cases.Case):
                 self.loader(source, **wrong)
         for wrong, words in (
             ({"flip": "yes"}, "flip='yes' .* True or False"),
+            ({"flip": np.ones(2)}, "flip=array.* True or False"),
             ({"shuffle": None}, "shuffle=None .* True or False"),
             ({"index": 3}, "index=3 .* a path"),
             ({"transforms": [len]}, "transforms=.*len.* names of .*batch"),
