@@ -12,11 +12,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 cd "$REPO_ROOT"
 
 with="${WITH:-}"
+path=
 if [[ "${1:-}" == --full ]]; then
   with+=,minutes
   if third_party/torch/find_torch.sh >/dev/null 2>&1; then with+=,torch; fi
   if dev/python_env.sh --made configs/requirements/paper/torch_stack.lock \
-    >/dev/null; then with+=,envs; fi
+    >/dev/null; then
+    with+=,envs
+    # Code of one's own imports numpy.
+    path="$(dev/python_env.sh configs/requirements/paper/pillow.lock)/bin:"
+  fi
   shift
 fi
 
@@ -35,7 +40,7 @@ done
 ln -s "$REPO_ROOT/feedrate" "$work/bin/feedrate"
 # make and bazel work in this checkout, from the folder of any page.
 cat >"$work/prelude.sh" <<END
-export PATH="$work/bin:\$PATH" FEEDRATE_WORKERS="$REPO_ROOT:$REPO_ROOT/bazel-bin"
+export PATH="$work/bin:$path\$PATH" FEEDRATE_WORKERS="$REPO_ROOT:$REPO_ROOT/bazel-bin"
 eval() { "$work/bin/eval" "\$@"; }
 bazel() { "$REPO_ROOT/dev/bazel.sh" "\$@"; }
 make() {
@@ -58,7 +63,8 @@ for class in a b c; do
   cp data/images/*[0-4].jpg "data/train/$class"
   cp data/images/*5.jpg "data/val/$class"
 done
-cp -r data/images data/imagenet/val
+"$REPO_ROOT/bazel-bin/lib/media/write_synthetic" --folder="$PWD/data/imagenet/val" \
+  --n=64 >/dev/null 2>&1
 cp -r data/images nfs/imagenet
 cp -r data/train mnt/nvme/a
 cp -r data/train mnt/nfs/b
