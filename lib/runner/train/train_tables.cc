@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/draw/text.h"
+#include "lib/records/train_settings.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {
@@ -119,6 +121,34 @@ std::vector<const Row*> OkRows(const std::vector<Row>& rows) {
   return ok;
 }
 
+// A setting of a row. Rows leave out what is usual.
+std::string SettingOf(const Row& row, const std::string& name) {
+  const auto found = row.settings().find(name);
+  if (found != row.settings().end()) return found->second;
+  const TrainSetting* setting = FindTrainSetting(name);
+  return setting == nullptr || *setting->usual == '\0' ? "–" : setting->usual;
+}
+
+// Settings that are not the same in all rows and have no column of their own.
+std::vector<std::string> SweptSettings(const std::vector<const Row*>& rows) {
+  std::set<std::string> names;
+  for (const Row* row : rows) {
+    for (const auto& [name, value] : row->settings()) names.insert(name);
+  }
+  for (const char* known : {"model", "precision", "loader", "world_size"}) {
+    names.erase(known);
+  }
+  std::vector<std::string> swept;
+  for (const std::string& name : names) {
+    const bool varies =
+        std::any_of(rows.begin(), rows.end(), [&](const Row* row) {
+          return SettingOf(*row, name) != SettingOf(*rows[0], name);
+        });
+    if (varies) swept.push_back(name);
+  }
+  return swept;
+}
+
 }  // namespace
 
 std::string TrainTable(const std::vector<Row>& rows) {
@@ -152,6 +182,13 @@ std::string TrainTable(const std::vector<Row>& rows) {
   }
   columns.erase(std::remove_if(columns.begin(), columns.end(), IsConstant),
                 columns.end());
+  for (const std::string& name : SweptSettings(ok)) {
+    // A subject's engine has its column already.
+    const auto is_shown = [&](const Column& c) { return c.name == name; };
+    if (std::any_of(columns.begin(), columns.end(), is_shown)) continue;
+    add(name, Align::kLeft,
+        [&name](const Row& r) { return SettingOf(r, name); });
+  }
   add("samples/s", Align::kRight, [](const Row& r) {
     return SignificantText(r.train().samples_per_sec_mean(), 4);
   });
@@ -214,22 +251,37 @@ std::string TrainTable(const std::vector<Row>& rows) {
 }
 
 std::string LoaderTable(const std::vector<Row>& rows) {
-  const Align right = Align::kRight;
-  Table table({"loader", "data", "storage", "workers", "files", "skipped",
-               "it/s", "ms/step", "data wait", "samples/s"},
-              {Align::kLeft, Align::kLeft, Align::kLeft, right, right, right,
-               right, right, right, right});
-  for (const Row* row : OkRows(rows)) {
-    if (row->scope() != "e2e") continue;
+  std::vector<const Row*> ok = OkRows(rows);
+  ok.erase(std::remove_if(ok.begin(), ok.end(),
+                          [](const Row* row) { return row->scope() != "e2e"; }),
+           ok.end());
+  const std::vector<std::string> swept = SweptSettings(ok);
+  std::vector<std::string> header = {"loader"};
+  header.insert(header.end(), swept.begin(), swept.end());
+  header.insert(header.end(), {"data", "storage"});
+  std::vector<Align> align(header.size(), Align::kLeft);
+  for (const char* name : {"workers", "files", "skipped", "it/s", "ms/step",
+                           "data wait", "samples/s"}) {
+    header.push_back(name);
+    align.push_back(Align::kRight);
+  }
+  Table table(header, align);
+  for (const Row* row : ok) {
     const Train& train = row->train();
-    table.AddRow({train.loader(), row->dataset().id(), train.storage(),
-                  absl::StrCat(row->workers()),
-                  absl::StrCat(row->dataset().files()),
-                  absl::StrCat(train.skipped_files()),
-                  SignificantText(1 / train.step_time_mean(), 3),
-                  Milliseconds(train.step_time_mean()),
-                  PercentText(train.data_wait_share()),
-                  SignificantText(train.samples_per_sec_mean(), 4)});
+    std::vector<std::string> cells = {train.loader()};
+    for (const std::string& name : swept) {
+      cells.push_back(SettingOf(*row, name));
+    }
+    cells.insert(
+        cells.end(),
+        {row->dataset().id(), train.storage(), absl::StrCat(row->workers()),
+         absl::StrCat(row->dataset().files()),
+         absl::StrCat(train.skipped_files()),
+         SignificantText(1 / train.step_time_mean(), 3),
+         Milliseconds(train.step_time_mean()),
+         PercentText(train.data_wait_share()),
+         SignificantText(train.samples_per_sec_mean(), 4)});
+    table.AddRow(cells);
   }
   return table.empty()
              ? ""

@@ -96,6 +96,26 @@ TEST(TrainTableTest, WhatDiffersHasAColumn) {
   EXPECT_EQ(TrainTable({failed}), "");
 }
 
+// Lines of a sweep are told apart; a value that rows leave out is the usual
+// one.
+TEST(TrainTableTest, SweptSettingsHaveColumns) {
+  Row usual = SlowStep();
+  usual.set_scope("e2e");
+  usual.mutable_train()->set_loader("dali");
+  (*usual.mutable_settings())["clip_norm"] = "1";
+  Row whole = usual;
+  (*whole.mutable_settings())["fused_decode"] = "0";
+  Row late = usual;
+  (*late.mutable_settings())["prefetch"] = "2";
+  for (const std::string& table :
+       {TrainTable({usual, whole, late}), LoaderTable({usual, whole, late})}) {
+    EXPECT_THAT(table, HasSubstr("fused_decode  prefetch  "));
+    EXPECT_THAT(table, HasSubstr("0             0         "));
+    EXPECT_THAT(table, HasSubstr("–             2         "));
+    EXPECT_THAT(table, Not(HasSubstr("clip_norm")));
+  }
+}
+
 TEST(LadderTableTest, SpeedUpsAreRelativeToASetting) {
   Row slow = SlowStep();
   slow.set_job_id("slow");
