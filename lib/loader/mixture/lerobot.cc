@@ -90,9 +90,12 @@ absl::StatusOr<Info> ReadInfo(const std::string& path) {
         absl::StrCat(path, ": has the format \"", version,
                      "\"; convert it to v2.1 or v3.0 with lerobot"));
   }
-  int64_t size = 0;
-  if (root["chunks_size"].get(size) == simdjson::SUCCESS && size > 0) {
-    info.chunk_size = size;
+  const auto chunk_size = root["chunks_size"];
+  if (chunk_size.error() != simdjson::NO_SUCH_FIELD &&
+      (chunk_size.get(info.chunk_size) != simdjson::SUCCESS ||
+       info.chunk_size < 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": \"chunks_size\" is no whole number from 1 on"));
   }
   if (root["fps"].get(info.fps) != simdjson::SUCCESS) info.fps = 0;
   info.data_path = Text(root, "data_path");
@@ -280,9 +283,11 @@ absl::StatusOr<std::map<int64_t, std::string>> TasksOf(const Info& info) {
   if (!info.is_v3 && IsFile(lines)) {
     const auto use = [&](const element& line) -> absl::Status {
       int64_t number = 0;
-      if (line["task_index"].get(number) == simdjson::SUCCESS) {
-        tasks[number] = Text(line, kTask);
+      if (line["task_index"].get(number) != simdjson::SUCCESS) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(lines, ": a task has no number \"task_index\""));
       }
+      tasks[number] = Text(line, kTask);
       return absl::OkStatus();
     };
     RETURN_IF_ERROR(ForEachLine(lines, use));
@@ -366,6 +371,10 @@ class DataFile {
     std::vector<absl::string_view> texts;
     for (int64_t row = first; row < last; ++row) {
       const auto task = tasks_.empty() ? tasks.end() : tasks.find(tasks_[row]);
+      if (task == tasks.end() && !tasks_.empty() && !tasks.empty()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            path_, ": the list of tasks has no task ", tasks_[row]));
+      }
       // No "" here: the conditional would be a string that is gone at once.
       texts.push_back(task == tasks.end() ? absl::string_view()
                                           : absl::string_view(task->second));

@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -198,6 +199,39 @@ TEST(LerobotTest, AnEpisodeWithoutItsFilesIsSkippedAndNamed) {
   options.spec.on_error = "fail";
   EXPECT_THAT(RunMixture({source}, options).status().message(),
               HasSubstr("episode_000000.mp4: there is no such file"));
+}
+
+// An instruction that is not there must not become an empty one.
+TEST(LerobotTest, ATaskThatIsNotListedIsNamed) {
+  const std::string folder = LerobotCopy();
+  const std::string tasks = folder + "/old/meta/tasks.jsonl";
+  const auto error = [&](const std::string& text) {
+    EXPECT_TRUE(WriteFileAtomically(tasks, text).ok());
+    const auto run =
+        RunMixture({LerobotSource(folder, "old")}, InOrder(kLerobotPairs));
+    return std::string(run.status().message());
+  };
+  EXPECT_THAT(error("{\"task_index\": 0, \"task\": \"do thing 0\"}\n"),
+              HasSubstr("the list of tasks has no task 1"));
+  EXPECT_THAT(error("{\"task_index\": \"0\", \"task\": \"do thing 0\"}\n"),
+              HasSubstr(tasks + ": a task has no number \"task_index\""));
+}
+
+TEST(LerobotTest, ASizeOfChunksThatIsNoneIsRefused) {
+  const std::string folder = LerobotCopy();
+  const std::string info = folder + "/old/meta/info.json";
+  const std::string text = *ReadFile(info);
+  for (const char* size : {"0", "-1", "\"7\"", "7.5", "null"}) {
+    ASSERT_TRUE(
+        WriteFileAtomically(
+            info, absl::StrReplaceAll(
+                      text, {{"\"chunks_size\": 1000",
+                              absl::StrCat("\"chunks_size\": ", size)}}))
+            .ok());
+    EXPECT_THAT(ReadMixtureFolder(folder).status().message(),
+                HasSubstr(info + ": \"chunks_size\" is no whole number"))
+        << size;
+  }
 }
 
 TEST(LerobotTest, ADamagedVideoIsNamed) {
