@@ -1,5 +1,6 @@
 #include "lib/imports/albumentations.h"
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -64,12 +65,16 @@ double Number(const object& json, Keys keys) {
 // A whole number from 0 to `most`; 0 if there is none.
 absl::StatusOr<int64_t> Count(const object& json, Keys keys,
                               int64_t most = int64_t{1} << 53) {
-  const double number = Number(json, keys);
-  if (number >= 0 && number <= static_cast<double>(most)) {
+  element found;
+  if (!Find(json, keys, &found) || found.is_null()) return 0;
+  double number;
+  if (found.get(number) == simdjson::SUCCESS && number >= 0 &&
+      number <= static_cast<double>(most) && number == std::trunc(number)) {
     return static_cast<int64_t>(number);
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "\"", absl::StrJoin(keys, "."), "\" is ", number, ", which is no count"));
+      "\"", absl::StrJoin(keys, "."), "\" is ",
+      simdjson::minify(found).substr(0, 80), ", which is no count"));
 }
 
 bool Truth(const object& json, Keys keys) {

@@ -159,6 +159,10 @@ TEST(ImportAlbumentationsTest, AbsurdNumbersAreRefused) {
   };
   EXPECT_THAT(message(OldFile(", \"batch_size\": 1e300")),
               HasSubstr("\"batch_size\" is 1e+300, which is no count"));
+  EXPECT_THAT(message(OldFile(", \"batch_size\": 2.5")),
+              HasSubstr("\"batch_size\" is 2.5, which is no count"));
+  EXPECT_THAT(message(OldFile(", \"batch_size\": \"64\"")),
+              HasSubstr("\"batch_size\" is \"64\", which is no count"));
   EXPECT_THAT(message(OldFile(", \"workers\": -1")),
               HasSubstr("\"workers\" is -1, which is no count"));
   EXPECT_THAT(message(absl::StrReplaceAll(OldFile(), {{"[2,", "[-2,"}})),
