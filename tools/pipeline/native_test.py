@@ -154,6 +154,12 @@ class NativeTest(harness.TestCase):
             self.assertEqual(row["limit"]["name"], "jpeg_decode", row)
             self.assertGreater(row["of_limit"], 0)
 
+    def test_recipes_that_draw_say_why_they_are_not_compared(self):
+        run = Run(TRAINING, *SMALL, "--params_profile=paper", "--verify")
+        self.assertIn("Which of the three is applied is drawn", run.stdout)
+        # That profile has no training recipes.
+        self.assertNotIn("--params_profile=matched", run.stdout)
+
     def test_a_sweep_ends_with_advice(self):
         run = Run(
             RGB,
