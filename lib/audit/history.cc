@@ -8,11 +8,25 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "lib/base/text.h"
 
 namespace feedrate {
 namespace {
 
 constexpr int kMostRanks = 65536;
+// So many of what processes say that they could not see are told, and of each
+// so many bytes.
+constexpr size_t kMostProblems = 20;
+constexpr size_t kMostProblemBytes = 1000;
+
+// What a process could not see, on one line.
+void AddProblem(const std::string& text, std::vector<std::string>* problems) {
+  if (problems->size() >= kMostProblems) return;
+  std::string line = PrintableText(text.substr(0, kMostProblemBytes));
+  if (!absl::c_linear_search(*problems, line)) {
+    problems->push_back(std::move(line));
+  }
+}
 
 bool HasProblem(const std::vector<AuditLine>& lines) {
   return absl::c_any_of(
@@ -119,10 +133,7 @@ Life LifeOf(const std::vector<std::vector<AuditLine>>& processes) {
         rank = line.rank();
         ranks = std::max(ranks, std::min(line.world_size(), kMostRanks));
       }
-      if (line.kind() == "problem" &&
-          !absl::c_linear_search(life.problems, line.text())) {
-        life.problems.push_back(line.text());
-      }
+      if (line.kind() == "problem") AddProblem(line.text(), &life.problems);
     }
     all_seen = all_seen && (rank >= 0 || !HasProblem(lines));
     // A restart at the end of a training gets no batch, and says no rank.

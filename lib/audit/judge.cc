@@ -26,6 +26,8 @@ constexpr double kEnoughReadable = 0.5;
 constexpr double kMostDeviations = 4.5;
 // More names would hide the counts.
 constexpr size_t kNamedItems = 5;
+// A line with the batches of thousands of ranks would be read by nobody.
+constexpr ptrdiff_t kNamedRanks = 16;
 
 std::string Ordinal(size_t number) {
   const char* const names[] = {"no", "first", "second", "third"};
@@ -224,7 +226,11 @@ class Judge {
   void JudgeBatches(const std::string& name,
                     const std::vector<size_t>& batches) {
     if (std::set<size_t>(batches.begin(), batches.end()).size() > 1) {
-      Fault(absl::StrCat(name, "the ranks got ", absl::StrJoin(batches, ", "),
+      const auto end =
+          batches.begin() + std::min<ptrdiff_t>(batches.size(), kNamedRanks);
+      Fault(absl::StrCat(name, "the ranks got ",
+                         absl::StrJoin(batches.begin(), end, ", "),
+                         end == batches.end() ? "" : ", ...",
                          " batches; a step that waits for all of them hangs"));
     }
   }

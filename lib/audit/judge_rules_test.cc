@@ -22,7 +22,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // The batches of rank 0 of two; what the other process wrote is `other`.
-std::vector<std::string> FaultsBesideRank0(std::vector<AuditLine> other) {
+std::vector<std::string> FaultsBesideRank0(std::vector<AuditLine> other,
+                                           int world_size = 2) {
   std::vector<AuditLine> lines(1);
   lines[0].set_kind("pass");
   lines[0].set_number(1);
@@ -31,7 +32,7 @@ std::vector<std::string> FaultsBesideRank0(std::vector<AuditLine> other) {
     line.set_kind("batch");
     line.set_training(true);
     line.set_number(1);
-    line.set_world_size(2);
+    line.set_world_size(world_size);
     line.set_weights(static_cast<int64_t>(lines.size()));
     line.add_ids(id);
   }
@@ -49,6 +50,11 @@ TEST(JudgeTest, RanksWithoutABatch) {
   EXPECT_THAT(FaultsBesideRank0(other),
               ElementsAre("epoch 1: the ranks got 100, 0 batches; a step that "
                           "waits for all of them hangs"));
+  const auto many = FaultsBesideRank0(other, 60000);
+  ASSERT_EQ(many.size(), 1);
+  EXPECT_THAT(many[0], ::testing::HasSubstr("100, 0, 0"));
+  EXPECT_THAT(many[0], ::testing::HasSubstr("0, ... batches"));
+  EXPECT_LT(many[0].size(), 200);
   // What it got may be a batch that the hook cannot read.
   other.emplace_back().set_kind("problem");
   EXPECT_THAT(FaultsBesideRank0(other), IsEmpty());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -43,6 +44,20 @@ TEST(JudgeTest, RightTrainingsPass) {
   ASSERT_EQ(audit.training().restarts_size(), 1);
   EXPECT_EQ(audit.training().restarts(0).after_batches(), 5);
   EXPECT_EQ(audit.verdict(), "pass");
+}
+
+TEST(JudgeTest, WhatProcessesCouldNotSeeIsAFewShortLines) {
+  std::vector<AuditLine> lines;
+  for (int i = 0; i < 1000; ++i) {
+    AuditLine& line = lines.emplace_back();
+    line.set_kind("problem");
+    line.set_text(
+        absl::StrCat(i, "\npass: all is well", std::string(5000, 'x')));
+  }
+  const Life life = LifeOf({lines});
+  ASSERT_EQ(life.problems.size(), 20);
+  EXPECT_THAT(life.problems[0], ::testing::StartsWith("0\\npass"));
+  EXPECT_LT(life.problems[0].size(), 1100);
 }
 
 TEST(JudgeTest, RestartsThatLoseAndRepeat) {

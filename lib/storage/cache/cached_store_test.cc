@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -462,6 +463,58 @@ TEST_F(CachedStoreTest, ClosingEndsReadsOfASilentStore) {
   }
 }
 
+// A store whose objects all consist of its letter.
+class LetterStore final : public ObjectStore {
+ public:
+  LetterStore(std::string identity, char letter)
+      : identity_(std::move(identity)), letter_(letter) {}
+  const std::string& url() const override { return url_; }
+  std::string identity() const override { return identity_; }
+  absl::StatusOr<std::vector<ObjectInfo>> List() override {
+    return std::vector<ObjectInfo>();
+  }
+  absl::StatusOr<ObjectInfo> Stat(const std::string&) override {
+    return ObjectInfo();
+  }
+  void StartRead(const ReadRequest& request,
+                 std::function<void(absl::Status)> done) override {
+    std::fill_n(request.out, request.bytes, letter_);
+    done(absl::OkStatus());
+  }
+  TransferCounts counts() const override { return {}; }
+
+ private:
+  const std::string url_ = "letters://store";
+  const std::string identity_;
+  const char letter_;
+};
+
+TEST_F(CachedStoreTest, OnlyTheSameAddressAndVersionAreTheSame) {
+  // What a store with these reads through the cache.
+  const auto read = [this](const std::string& identity, char letter,
+                           const std::string& version) {
+    auto cache = CacheDir::Open(options_);
+    EXPECT_TRUE(cache.ok()) << cache.status();
+    CachedStore store(std::make_unique<LetterStore>(identity, letter),
+                      *std::move(cache));
+    std::string out(5, '\0');
+    ReadRequest request;
+    request.name = "x";
+    request.version = version;
+    request.bytes = 5;
+    request.out = out.data();
+    EXPECT_TRUE(store.Read(request).ok());
+    return out;
+  };
+  EXPECT_EQ(read("s?a=1", 'a', "1"), "aaaaa");
+  EXPECT_EQ(read("s?a=1", 'b', "1"), "aaaaa") << "it is there";
+  EXPECT_EQ(read("s?a=2", 'c', "1"), "ccccc");
+  EXPECT_EQ(read("s?a=1", 'd', "2"), "ddddd");
+  // Without a version, nothing is kept longer than a run.
+  EXPECT_EQ(read("s?a=1", 'e', ""), "eeeee");
+  EXPECT_EQ(read("s?a=1", 'f', ""), "fffff");
+}
+
 TEST_F(CachedStoreTest, ErrorsAreNotKept) {
   ReadRequest request;
   char byte;
@@ -522,16 +575,24 @@ TEST_F(CachedStoreTest, ALargeObjectIsOneRead) {
 }
 
 TEST_F(CachedStoreTest, ANameThatIsNoneForAFileIsRefused) {
-  for (const char* name : {"../x.jpg", "a//b.jpg", "./x.jpg", "a/"}) {
-    std::vector<ObjectInfo> objects = *store_->List();
-    // Already cached under its own name, so that only the path is wrong.
-    objects.resize(1);
-    const std::string key = objects[0].name;
-    ASSERT_TRUE(
-        CacheAsFiles(objects, LocalNames::kOwn, store_.get(), nullptr).ok());
-    objects[0].name = name;
-    EXPECT_FALSE(
-        CacheAsFiles(objects, LocalNames::kOwn, store_.get(), nullptr).ok())
+  const std::string nul("a\0b", 3);
+  for (const std::string& name :
+       {std::string("../x.jpg"), std::string("a//b.jpg"),
+        std::string("./x.jpg"), std::string("a/"), std::string(256, 'x'),
+        std::string("/x"), nul}) {
+    // It is in the cache, so that only the path is wrong.
+    auto cache = CacheDir::Open(options_);
+    ASSERT_TRUE(cache.ok()) << cache.status();
+    CachedStore store(std::make_unique<LetterStore>("s", 'x'),
+                      *std::move(cache));
+    ObjectInfo object;
+    object.name = name;
+    object.version = "1";
+    object.bytes = 5;
+    EXPECT_THAT(CacheAsFiles({object}, LocalNames::kOwn, &store, nullptr)
+                    .status()
+                    .message(),
+                HasSubstr("cannot be a file's name"))
         << name;
   }
 }
