@@ -41,9 +41,7 @@ FusedEngine::FusedEngine(const ModelSpec& spec,
       rows_(batch * spec.tokens()),
       is_text_(spec.kind == ModelKind::kByteLm),
       head_rows_(is_text_ ? rows_ : batch),
-      // The backward pass of text needs GELU's output again.
-      gelu_inside_(!is_text_ &&
-                   fused::HasHopperProducts(spec.width, spec.mlp_width())),
+      gelu_inside_(fused::HasHopperProducts(spec.width, spec.mlp_width())),
       hopper_attention_(!is_text_ && fused::HasHopperAttention()),
       fp8_(fp8 ? std::make_unique<Fp8>() : nullptr) {
   const std::string refusal = FusedEngineRefusal(spec, fp8);
@@ -192,9 +190,9 @@ void FusedEngine::AllocateActivations() {
                          ? at::empty({fused::SlopeBytes(block.rows, hidden)},
                                      values_.options().dtype(at::kByte))
                          : Bf16Buffer({block.rows, hidden});
-      // Text needs more memory than images: the backward pass computes this
-      // again.
-      if (is_text_ && i > 0) {
+      // Text needs more memory than images: without slopes, the backward pass
+      // computes this again.
+      if (is_text_ && !gelu_inside_ && i > 0) {
         block.activated = blocks_[0].activated;
       } else if (!in_fp8) {
         block.activated = Bf16Buffer({block.rows, hidden});

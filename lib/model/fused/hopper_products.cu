@@ -8,7 +8,6 @@ namespace {
 using namespace products;  // NOLINT
 
 constexpr int kInner = Bf16Operands<false>::kInner;
-constexpr int64_t kWidth = kMostChunks * kInner;
 constexpr int kBoxes = 2;
 constexpr int kBoxBytes = kTileRows * kBoxColumns * sizeof(Bf16);
 
@@ -200,10 +199,26 @@ CUtensorMap MapOf(const void* matrix, int64_t rows, int64_t columns,
   return hopper::MapOf(matrix, {columns, rows}, {tile_columns, tile_rows});
 }
 
+// Calls f with the chunks of a width as a constant, or returns false.
+template <typename F>
+bool ByChunks(int64_t width, F f) {
+  if (width == 384) {
+    f(std::integral_constant<int, 6>());
+  } else if (width == 512) {
+    f(std::integral_constant<int, 8>());
+  } else if (width == 768) {
+    f(std::integral_constant<int, 12>());
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool HasHopperProducts(int64_t width, int64_t hidden) {
-  return hopper::IsDevice() && width == kWidth && hidden % kTileColumns == 0;
+  return hopper::IsDevice() && ByChunks(width, [](auto) {}) &&
+         hidden % kTileColumns == 0;
 }
 
 int64_t SlopeBytes(int64_t rows, int64_t hidden) {
@@ -215,9 +230,11 @@ void RunUpProduct(const UpProduct& a, cudaStream_t s) {
   maps.left = MapOf(a.x, a.rows, a.width, kTileRows, kInner);
   maps.right = MapOf(a.weight, a.hidden, a.width, kTileColumns, kInner);
   maps.out = MapOf(a.activated, a.rows, a.hidden, kTileRows, kBoxColumns);
-  RunProduct<Bf16Operands<false>, kMostChunks, UpEpilogue>(
-      maps, a.rows, a.hidden,
-      {a.bias, reinterpret_cast<uint4*>(a.slope), a.hidden}, s);
+  ByChunks(a.width, [&](auto chunks) {
+    RunProduct<Bf16Operands<false>, decltype(chunks)::value, UpEpilogue>(
+        maps, a.rows, a.hidden,
+        {a.bias, reinterpret_cast<uint4*>(a.slope), a.hidden}, s);
+  });
 }
 
 int64_t HopperPartialFloats(int64_t rows, int64_t hidden) {
@@ -230,9 +247,11 @@ void RunDownGradient(const DownGradient& a, cudaStream_t s) {
   maps.left = MapOf(a.dy, a.rows, a.width, kTileRows, kInner);
   maps.right = MapOf(a.weight, a.width, a.hidden, kInner, kTileColumns / 2);
   maps.out = MapOf(a.gradient, a.rows, a.hidden, kTileRows, kBoxColumns);
-  RunProduct<Bf16Operands<true>, kMostChunks, GradientEpilogue>(
-      maps, a.rows, a.hidden,
-      {reinterpret_cast<const uint4*>(a.slope), partial, a.hidden}, s);
+  ByChunks(a.width, [&](auto chunks) {
+    RunProduct<Bf16Operands<true>, decltype(chunks)::value, GradientEpilogue>(
+        maps, a.rows, a.hidden,
+        {reinterpret_cast<const uint4*>(a.slope), partial, a.hidden}, s);
+  });
   a.sums->Add(partial, HopperPartialFloats(a.rows, a.hidden) / a.hidden,
               a.hidden, a.hidden, a.dbias, a.accumulate);
 }

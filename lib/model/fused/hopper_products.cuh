@@ -2,8 +2,9 @@
 // .cu files only.
 //
 // A block computes tiles of 128 x 128 along the columns, while its rows of the
-// left matrix stay in shared memory. One warp loads what is multiplied, and two
-// warp groups take turns: one multiplies while the other computes its epilogue.
+// left matrix stay in shared memory if there is room. One warp loads what is
+// multiplied, and two warp groups take turns: one multiplies while the other
+// computes its epilogue.
 //
 // An epilogue is made of its Arguments and has a Memory in shared memory;
 // Begin() is called before the sums of a tile, Run() with them, End() after the
@@ -27,22 +28,31 @@ constexpr int kGroups = 2;
 constexpr int kGroupThreads = 128;
 constexpr int kGroupWarps = 4;
 constexpr int kProductThreads = (kGroups + 1) * kGroupThreads;
-// There is room for all chunks of rows of both matrices, so a chunk always
-// comes to the same place. All blocks read the same ones from the second cache
-// at about the same time; two blocks that load for each other were slower,
-// because each had to wait for the other.
-constexpr int kMostChunks = 6;
+// All blocks read the same chunks of the right matrix from the second cache at
+// about the same time; two blocks that load for each other were slower, because
+// each had to wait for the other.
 // Columns that an epilogue takes at a time.
 constexpr int kBoxColumns = 32;
 constexpr int kParts = kTileColumns / kBoxColumns;
 
 template <int kChunks, typename Epilogue>
 struct ProductMemory {
-  char left[kChunks][kChunkBytes];
-  char right[kChunks][kChunkBytes];
+  // Whether the left rows stay for all tiles of them.
+  static constexpr bool kStays = kChunks <= 8;
+  static constexpr int kLeft = kStays ? kChunks : 6;
+  static constexpr int kRight = kChunks == 8 ? 4 : kChunks < 6 ? kChunks : 6;
+  char left[kLeft][kChunkBytes];
+  char right[kRight][kChunkBytes];
   typename Epilogue::Memory epilogue;
-  uint64_t left_full[kChunks], left_empty[kChunks];
-  uint64_t right_full[kChunks], right_empty[kChunks];
+  uint64_t left_full[kLeft], left_empty[kLeft];
+  uint64_t right_full[kRight], right_empty[kRight];
+  // Which use of its place a chunk is, of a tile in rows number `segment`.
+  __device__ static int LeftUse(int segment, int tile, int chunk) {
+    return kStays ? segment : tile * (kChunks / kLeft) + chunk / kLeft;
+  }
+  __device__ static int RightUse(int tile, int chunk) {
+    return tile * (kChunks / kRight) + chunk / kRight;
+  }
   // The group may multiply: the other one has got all chunks of its tile.
   uint64_t turn[kGroups];
 };
@@ -128,16 +138,20 @@ __device__ void LoadChunks(const ProductMaps& maps, const ProductSizes& z,
       z, -1,
       [&](int tile, int segment, int row, int column, bool) {
         for (int chunk = 0; chunk < kChunks; ++chunk) {
-          if (segment != before) {
-            hopper::Wait(&m->left_empty[chunk], (segment & 1) ^ 1);
-            hopper::ArriveExpecting(&m->left_full[chunk], kChunkBytes);
-            hopper::LoadTile(maps.left, m->left[chunk], &m->left_full[chunk],
+          if (!Memory::kStays || segment != before) {
+            const int place = chunk % Memory::kLeft;
+            const int use = Memory::LeftUse(segment, tile, chunk);
+            hopper::Wait(&m->left_empty[place], (use & 1) ^ 1);
+            hopper::ArriveExpecting(&m->left_full[place], kChunkBytes);
+            hopper::LoadTile(maps.left, m->left[place], &m->left_full[place],
                              chunk * kInner, row);
           }
-          uint64_t* const full = &m->right_full[chunk];
-          hopper::Wait(&m->right_empty[chunk], (tile & 1) ^ 1);
+          const int place = chunk % Memory::kRight;
+          uint64_t* const full = &m->right_full[place];
+          hopper::Wait(&m->right_empty[place],
+                       (Memory::RightUse(tile, chunk) & 1) ^ 1);
           hopper::ArriveExpecting(full, kChunkBytes);
-          char* const to = m->right[chunk];
+          char* const to = m->right[place];
           if (Operands::kTransposed) {
             for (int half = 0; half < 2; ++half) {
               hopper::LoadTile(maps.right, to + half * kChunkBytes / 2, full,
@@ -221,6 +235,7 @@ __device__ void Multiply(const ProductMaps& maps, const ProductSizes& z,
                          const typename Epilogue::Arguments& arguments,
                          int group, ProductMemory<kChunks, Epilogue>* m) {
   constexpr bool kTransposed = Operands::kTransposed;
+  using Memory = ProductMemory<kChunks, Epilogue>;
   const bool elected = threadIdx.x % kWarp == 0;
   const auto arrive = [&](uint64_t* barrier) {
     if (elected) hopper::Arrive(barrier);
@@ -236,14 +251,18 @@ __device__ void Multiply(const ProductMaps& maps, const ProductSizes& z,
       [&](int tile, int segment, int row, int column, bool last) {
         Tile sums;
         const auto wait_for = [&](int chunk) {
-          if (segment != before) {
-            hopper::Wait(&m->left_full[chunk], segment & 1);
+          if (!Memory::kStays || segment != before) {
+            hopper::Wait(&m->left_full[chunk % Memory::kLeft],
+                         Memory::LeftUse(segment, tile, chunk) & 1);
           }
-          hopper::Wait(&m->right_full[chunk], tile & 1);
+          hopper::Wait(&m->right_full[chunk % Memory::kRight],
+                       Memory::RightUse(tile, chunk) & 1);
         };
         const auto free_chunk = [&](int chunk) {
-          arrive(&m->right_empty[chunk]);
-          if (last) arrive(&m->left_empty[chunk]);
+          arrive(&m->right_empty[chunk % Memory::kRight]);
+          if (!Memory::kStays || last) {
+            arrive(&m->left_empty[chunk % Memory::kLeft]);
+          }
         };
         epilogue.Begin(maps, group, row, column, &m->epilogue);
         // A parity tells a phase from the one before and after it only, so
@@ -257,11 +276,13 @@ __device__ void Multiply(const ProductMaps& maps, const ProductSizes& z,
             hopper::BeginProducts();
 #pragma unroll
             for (int k = 0; k < hopper::kTileRowBytes / 32; ++k) {
-              Operands::Multiply(sums[half],
-                                 left.At(chunk * kChunkBytes +
-                                         half * kChunkBytes / 2 + k * 32),
-                                 right.At(chunk * kChunkBytes + k * kRightStep),
-                                 chunk > 0 || k > 0);
+              Operands::Multiply(
+                  sums[half],
+                  left.At(chunk % Memory::kLeft * kChunkBytes +
+                          half * kChunkBytes / 2 + k * 32),
+                  right.At(chunk % Memory::kRight * kChunkBytes +
+                           k * kRightStep),
+                  chunk > 0 || k > 0);
             }
             hopper::EndProducts();
             // While the tensor cores are busy with the first half.
@@ -280,7 +301,7 @@ __device__ void Multiply(const ProductMaps& maps, const ProductSizes& z,
         epilogue.Run(maps, sums, group, row, column, &m->epilogue);
       },
       [&](int segment) {
-        for (int chunk = 0; chunk < kChunks; ++chunk) {
+        for (int chunk = 0; Memory::kStays && chunk < kChunks; ++chunk) {
           hopper::Wait(&m->left_full[chunk], segment & 1);
           arrive(&m->left_empty[chunk]);
         }
@@ -299,9 +320,13 @@ __global__ void __launch_bounds__(kProductThreads, 1)
   // The same for all lanes, which the compiler must know.
   const int role = __shfl_sync(~0u, threadIdx.x / kGroupThreads, 0);
   if (threadIdx.x == 0) {
-    for (int i = 0; i < kChunks; ++i) {
+    using Memory = ProductMemory<kChunks, Epilogue>;
+    for (int i = 0; i < Memory::kLeft; ++i) {
       hopper::InitBarrier(&m->left_full[i], 1);
-      hopper::InitBarrier(&m->left_empty[i], kGroups * kGroupWarps);
+      hopper::InitBarrier(&m->left_empty[i],
+                          (Memory::kStays ? kGroups : 1) * kGroupWarps);
+    }
+    for (int i = 0; i < Memory::kRight; ++i) {
       hopper::InitBarrier(&m->right_full[i], 1);
       hopper::InitBarrier(&m->right_empty[i], kGroupWarps);
     }
