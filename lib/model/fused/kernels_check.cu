@@ -434,12 +434,16 @@ int main(int argc, char** argv) {
   feedrate::fused::CheckGelu(1031, 1536);
   feedrate::fused::CheckLoss(19, 1000, true);
   feedrate::fused::CheckLoss(7, 257, false);
+  feedrate::fused::CheckLoss(333, 250, true);
   feedrate::fused::CheckOptimizer(false);
   feedrate::fused::CheckOptimizer(true);
   // One tile; rows that do not fill a tile; more tiles than blocks.
   feedrate::fused::CheckHopperProducts(128, 384, 128);
   feedrate::fused::CheckHopperProducts(300, 384, 640);
   feedrate::fused::CheckHopperProducts(9001, 384, 1536);
+  feedrate::fused::CheckHopperProducts(300, 512, 640);
+  feedrate::fused::CheckHopperProducts(9001, 512, 2048);
+  feedrate::fused::CheckHopperProducts(9001, 768, 3072);
   const int64_t tokens = argument(3, 201);
   feedrate::fused::TimeAttention(
       {argument(1, 256), argument(2, 6), tokens, tokens});

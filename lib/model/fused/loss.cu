@@ -44,6 +44,47 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// A warp for each row of at most kFewClasses, which stay in registers.
+constexpr int kFewClasses = 256;
+__global__ void __launch_bounds__(kThreads)
+    FewClassesKernel(const float* __restrict__ logits,
+                     const int64_t* __restrict__ labels, float* row_loss,
+                     Bf16* __restrict__ dlogits, int64_t rows, int classes,
+                     float factor) {
+  constexpr int kEach = kFewClasses / kWarp;
+  const int64_t row =
+      blockIdx.x * static_cast<int64_t>(kWarps) + threadIdx.x / kWarp;
+  if (row >= rows) return;
+  const int lane = threadIdx.x % kWarp;
+  const int label = labels[row];
+  const float target_z = logits[row * classes + label];
+  float z[kEach], top = -INFINITY, sum = 0;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int c = i * kWarp + lane;
+    z[i] = c < classes ? logits[row * classes + c] : -INFINITY;
+    top = fmaxf(top, z[i]);
+  }
+  for (int o = kWarp / 2; o > 0; o >>= 1) {
+    top = fmaxf(top, __shfl_xor_sync(~0u, top, o));
+  }
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    z[i] = expf(z[i] - top);
+    sum += z[i];
+  }
+  sum = WarpSum(sum);
+  if (lane == 0) row_loss[row] = logf(sum) - (target_z - top);
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int c = i * kWarp + lane;
+    if (c < classes) {
+      dlogits[row * classes + c] =
+          __float2bfloat16(factor * (z[i] / sum - (c == label ? 1.f : 0.f)));
+    }
+  }
+}
+
 __global__ void SumKernel(const float* __restrict__ values, int64_t count,
                           float factor, bool accumulate, float* out) {
   __shared__ float shared[kWarps];
@@ -69,8 +110,13 @@ __global__ void SumRowsKernel(const Bf16* __restrict__ in, int64_t rows,
 void CrossEntropy(const float* logits, const int64_t* labels,
                   const float* probabilities, float* row_loss, Bf16* dlogits,
                   int64_t rows, int64_t classes, float factor, cudaStream_t s) {
-  CrossEntropyKernel<<<rows, kThreads, 0, s>>>(
-      logits, labels, probabilities, row_loss, dlogits, classes, factor);
+  if (labels != nullptr && classes <= kFewClasses) {
+    FewClassesKernel<<<(rows + kWarps - 1) / kWarps, kThreads, 0, s>>>(
+        logits, labels, row_loss, dlogits, rows, classes, factor);
+  } else {
+    CrossEntropyKernel<<<rows, kThreads, 0, s>>>(
+        logits, labels, probabilities, row_loss, dlogits, classes, factor);
+  }
   Check("cross entropy");
 }
 
