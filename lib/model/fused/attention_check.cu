@@ -47,13 +47,14 @@ struct HostHead {
   }
 };
 
-// The kernels for text, whose attention cuDNN computes.
-void CheckHeads(const QkNormRope& a, const std::vector<double>& rotated_q,
-                const std::vector<double>& rotated_k) {
-  CheckBuffer<Bf16> q(rotated_q.size()), k(rotated_k.size());
-  RunQkNormRope(a, q, k, nullptr);
-  Hold("  Q, normed and rotated", q.Read(), rotated_q, kRounded);
-  Hold("  K, normed and rotated", k.Read(), rotated_k, kRounded);
+// Q, K or V of values that have all three.
+std::vector<double> PartOf(const std::vector<double>& all, int64_t width,
+                           int part) {
+  std::vector<double> out;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (static_cast<int64_t>(i / width) % 3 == part) out.push_back(all[i]);
+  }
+  return out;
 }
 
 // What one of the kernels of the backward pass needs, and gives: gradients of
@@ -88,14 +89,7 @@ void CheckBackward(const char* name, const BackwardPass& pass,
   const int64_t width = pass.z.heads * 64;
   const char* const parts[] = {"Q", "K", "V"};
   for (int part = 0; part < 3; ++part) {
-    std::vector<double> mine, theirs;
-    for (size_t i = 0; i < got.size(); ++i) {
-      if (static_cast<int64_t>(i / width) % 3 == part) {
-        mine.push_back(got[i]);
-        theirs.push_back(pass.want[i]);
-      }
-    }
-    hold(parts[part], mine, theirs);
+    hold(parts[part], PartOf(got, width, part), PartOf(pass.want, width, part));
   }
   const std::vector<double> got_q_w = d_q_w.Read(), got_k_w = d_k_w.Read();
   hold("Q's norm", got_q_w, pass.want_q_w);
@@ -260,15 +254,25 @@ void CheckAttention(const AttentionSizes& z) {
                                   dq_w, dk_w, sums, false, nullptr);
       });
   CheckHopper(pass, mixed, d_log.Read());
-  CheckHeads(a, rotated_q, rotated_k);
+  // The kernels for text, whose attention cuDNN computes.
+  CheckBuffer<Bf16> d_rotated(qkv);
+  CheckBuffer<float> d_rstd(2 * rows * z.heads);
+  QkNormRope heads = a;
+  heads.qkv = d_rotated;
+  RunQkNormRope(heads, d_rotated, d_rstd, nullptr);
+  const std::vector<double> rotated = d_rotated.Read();
+  Hold("  Q, normed and rotated", PartOf(rotated, z.heads * 64, 0), rotated_q,
+       kRounded);
+  Hold("  K, normed and rotated", PartOf(rotated, z.heads * 64, 1), rotated_k,
+       kRounded);
   if (z.queries == z.tokens) {
     // The gradients of Q, K and V that attention would pass on, and the way
     // back.
     CheckBuffer<Bf16> d_dq(dq_all), d_dk(dk_all), d_dv(dv_all),
         again(dqkv.size());
     CheckSums sums;
-    RunQkNormRopeBackward(a, d_dq, d_dk, d_dv, again, d_dq_w, d_dk_w, &sums,
-                          false, nullptr);
+    RunQkNormRopeBackward(heads, d_rstd, d_dq, d_dk, d_dv, again, d_dq_w,
+                          d_dk_w, &sums, false, nullptr);
     sums.Run(nullptr);
     Hold("  gradient of Q, K and V, apart", again.Read(), dqkv, 2e-2);
     Hold("  gradient of Q's norm, apart", d_dq_w.Read(), dq_w, 2e-2);

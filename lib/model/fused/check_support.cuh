@@ -30,6 +30,7 @@ void TimeAttention(const AttentionSizes& z);
 
 // In hopper_check.cu: products of rows x width and width x hidden.
 void CheckHopperProducts(int64_t rows, int64_t width, int64_t hidden);
+void CheckQkvProduct(int64_t rows, int64_t heads, int64_t tokens);
 void TimeHopperProducts(int64_t rows, int64_t width, int64_t hidden);
 
 // In fp8_check.cu.

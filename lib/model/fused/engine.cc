@@ -62,20 +62,16 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
   norm.weight = block.attention_norm.value;
   norm.normed = Half(block.normed);
   norm.rstd = Floats(block.rstd);
-  fused::ProductBuffers product;
   if (fp8_ != nullptr) {
     ForwardQkvFp8(norm, index);
   } else {
     fused::RunAddNorm(norm, s);
-    product.a = block.normed.data_ptr();
-    product.b = block.qkv_w.rounded;
-    product.out = block.qkv.data_ptr();
-    qkv_->forward.Run(product, s);
+    ForwardQkv(&block);
   }
 
   ForwardAttention(&block);
 
-  product = {};
+  fused::ProductBuffers product;
   product.a = block.mixed.data_ptr();
   product.b = block.projection.rounded;
   product.out = block.attention_out.data_ptr();
@@ -93,7 +89,7 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
   }
   fused::RunAddNorm(norm, s);
 
-  if (gelu_inside_) {
+  if (own_products_) {
     fused::UpProduct up;
     up.x = Half(block.middle_normed);
     up.weight = block.up.rounded;
@@ -146,10 +142,33 @@ fused::QkNormRope FusedEngine::RopeOf(const Block& block) const {
   return rope;
 }
 
+void FusedEngine::ForwardQkv(Block* block) {
+  const cudaStream_t s = Stream();
+  if (qkv_->own_forward) {
+    fused::QkvProduct own;
+    own.x = Half(block->normed);
+    own.weight = block->qkv_w.rounded;
+    own.rope = RopeOf(*block);
+    own.qkv = Half(block->qkv);
+    own.rstd = Floats(block->head_rstd);
+    fused::RunQkvProduct(own, s);
+    return;
+  }
+  fused::ProductBuffers product;
+  product.a = block->normed.data_ptr();
+  product.b = block->qkv_w.rounded;
+  product.out = block->qkv.data_ptr();
+  qkv_->forward.Run(product, s);
+  if (is_text_) {
+    fused::RunQkNormRope(RopeOf(*block), Half(block->qkv),
+                         Floats(block->head_rstd), s);
+  }
+}
+
 void FusedEngine::ForwardAttention(Block* block) {
   const cudaStream_t s = Stream();
-  const fused::QkNormRope rope = RopeOf(*block);
   if (!is_text_) {
+    const fused::QkNormRope rope = RopeOf(*block);
     if (hopper_attention_) {
       fused::RunHopperAttention(rope, block->queries, Half(block->mixed),
                                 Floats(block->log_sum), Half(block->q),
@@ -160,14 +179,14 @@ void FusedEngine::ForwardAttention(Block* block) {
     }
     return;
   }
-  fused::RunQkNormRope(rope, Half(block->q), Half(block->k), s);
   const auto keep = [block](const auto& attention) {
     block->mixed = std::get<0>(attention).transpose(1, 2).contiguous();
     block->log_sum = std::get<1>(attention);
     block->random_seed = std::get<6>(attention);
     block->random_offset = std::get<7>(attention);
   };
-  const at::Tensor q = block->q.transpose(1, 2), k = block->k.transpose(1, 2);
+  const at::Tensor q = block->qkv.select(2, 0).transpose(1, 2);
+  const at::Tensor k = block->qkv.select(2, 1).transpose(1, 2);
   const at::Tensor v = block->qkv.select(2, 2).transpose(1, 2);
   // cuDNN's backward pass is faster and adds up in any order.
   if (at::globalContext().deterministicAlgorithms()) {
@@ -206,7 +225,8 @@ void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
     return;
   }
   const at::Tensor dmixed = attention_gradient_.transpose(1, 2);
-  const at::Tensor q = block->q.transpose(1, 2), k = block->k.transpose(1, 2);
+  const at::Tensor q = block->qkv.select(2, 0).transpose(1, 2);
+  const at::Tensor k = block->qkv.select(2, 1).transpose(1, 2);
   const at::Tensor v = block->qkv.select(2, 2).transpose(1, 2);
   const at::Tensor mixed = block->mixed.transpose(1, 2);
   const int64_t tokens = spec_.tokens();
@@ -224,10 +244,10 @@ void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
   const at::Tensor dq = std::get<0>(gradients).transpose(1, 2).contiguous();
   const at::Tensor dk = std::get<1>(gradients).transpose(1, 2).contiguous();
   const at::Tensor dv = std::get<2>(gradients).transpose(1, 2).contiguous();
-  fused::RunQkNormRopeBackward(rope, Half(dq), Half(dk), Half(dv),
-                               Half(qkv_gradient_), block->q_norm.gradient,
-                               block->k_norm.gradient, sums_.get(), accumulate,
-                               s);
+  fused::RunQkNormRopeBackward(rope, Floats(block->head_rstd), Half(dq),
+                               Half(dk), Half(dv), Half(qkv_gradient_),
+                               block->q_norm.gradient, block->k_norm.gradient,
+                               sums_.get(), accumulate, s);
 }
 
 at::Tensor FusedEngine::Loss(const at::Tensor& target, double factor) {
@@ -364,7 +384,7 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   BlockLayers& layers = *block.layers;
   if (IsFp8(block)) {
     BackwardMlpFp8(index, accumulate);
-  } else if (gelu_inside_) {
+  } else if (own_products_) {
     fused::DownGradient down;
     down.dy = Half(branch_gradient_);
     down.weight = block.down.rounded;

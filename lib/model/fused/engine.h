@@ -97,6 +97,7 @@ class FusedEngine : public StepEngine, public Optimizer {
   void Tune();
   // `again`: from the stream before the block, for the backward pass.
   void ForwardBlock(int64_t index, bool again);
+  void ForwardQkv(Block* block);
   void ForwardAttention(Block* block);
   // Frees what the attention of text allocated for the block.
   void ReleaseAttention(Block* block) const;
@@ -140,8 +141,9 @@ class FusedEngine : public StepEngine, public Optimizer {
   const bool is_text_;
   // Tokens that the head looks at: all in a text, the class token in an image.
   const int64_t head_rows_;
-  // GELU and its gradient are inside the products of the MLP.
-  const bool gelu_inside_;
+  // GELU and its gradient are inside the products of the MLP, and, of texts,
+  // norm and rotation inside that of QKV.
+  const bool own_products_;
   // Attention of images in kernels for a Hopper.
   const bool hopper_attention_;
   std::unique_ptr<fused::SumList> sums_;

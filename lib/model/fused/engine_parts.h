@@ -79,14 +79,15 @@ struct FusedEngine::Block {
   at::Tensor normed, middle_normed;
   at::Tensor rstd, middle_rstd;
   at::Tensor qkv;
-  // Normed and rotated: for text, and for images on a Hopper.
-  at::Tensor q, k;
+  // Q and K normed and rotated: for images on a Hopper. In texts they are in
+  // `qkv`, and this is what they were multiplied by.
+  at::Tensor q, k, head_rstd;
   at::Tensor mixed, log_sum;
   // Only the attention of text uses these.
   at::Tensor random_seed, random_offset;
   // The branches, until the next block has added them.
   at::Tensor attention_out, mlp_out;
-  // `hidden` is what GELU got or, with gelu_inside_, its slopes.
+  // `hidden` is what GELU got or, with own_products_, its slopes.
   at::Tensor hidden, activated;
   Weight attention_norm, qkv_w, q_norm, k_norm, projection, attention_scale;
   Weight mlp_norm, up, up_bias, down, down_bias, mlp_scale;

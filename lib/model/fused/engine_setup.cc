@@ -41,7 +41,7 @@ FusedEngine::FusedEngine(const ModelSpec& spec,
       rows_(batch * spec.tokens()),
       is_text_(spec.kind == ModelKind::kByteLm),
       head_rows_(is_text_ ? rows_ : batch),
-      gelu_inside_(fused::HasHopperProducts(spec.width, spec.mlp_width())),
+      own_products_(fused::HasHopperProducts(spec.width, spec.mlp_width())),
       hopper_attention_(!is_text_ && fused::HasHopperAttention()),
       fp8_(fp8 ? std::make_unique<Fp8>() : nullptr) {
   const std::string refusal = FusedEngineRefusal(spec, fp8);
@@ -166,7 +166,8 @@ void FusedEngine::AllocateActivations() {
     if (!block.normed.defined()) {
       block.normed = Bf16Buffer({rows_, width});
       block.qkv = Bf16Buffer({batch_, tokens, 3, heads, kHeadWidth});
-      if (is_text_ || hopper_attention_) {
+      if (is_text_) block.head_rstd = FloatBuffer({rows_, 2, heads});
+      if (hopper_attention_) {
         block.q = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
         block.k = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
       }
@@ -186,13 +187,13 @@ void FusedEngine::AllocateActivations() {
       block.middle_normed = Bf16Buffer({block.rows, width});
       block.middle_rstd = FloatBuffer({block.rows});
       if (!is_text_) block.mixed = Bf16Buffer({block.rows, width});
-      block.hidden = gelu_inside_ || in_fp8
+      block.hidden = own_products_ || in_fp8
                          ? at::empty({fused::SlopeBytes(block.rows, hidden)},
                                      values_.options().dtype(at::kByte))
                          : Bf16Buffer({block.rows, hidden});
       // Text needs more memory than images: without slopes, the backward pass
       // computes this again.
-      if (is_text_ && !gelu_inside_ && i > 0) {
+      if (is_text_ && !own_products_ && i > 0) {
         block.activated = blocks_[0].activated;
       } else if (!in_fp8) {
         block.activated = Bf16Buffer({block.rows, hidden});
@@ -251,6 +252,7 @@ void FusedEngine::MakeProducts() {
   const bool fp8 = fp8_ != nullptr;
   qkv_ = make(plain, back, rows_, width, 3 * width, false,
               {fp8, /*input_gradient=*/false, /*weight_gradient=*/false});
+  qkv_->own_forward = is_text_ && own_products_;
   for (Block& block : blocks_) {
     const auto count = block.rows;
     BlockLayers& layers = block_layers_[count];
@@ -262,8 +264,8 @@ void FusedEngine::MakeProducts() {
                        {/*forward=*/false, in_fp8, in_fp8});
       layers.down = make(Product::kForwardBias, back, count, hidden, width,
                          false, {in_fp8, /*input_gradient=*/false, in_fp8});
-      layers.up->own_forward = gelu_inside_ || in_fp8;
-      layers.down->own_input_gradient = gelu_inside_ || in_fp8;
+      layers.up->own_forward = own_products_ || in_fp8;
+      layers.down->own_input_gradient = own_products_ || in_fp8;
     }
     block.layers = &layers;
   }
@@ -413,7 +415,10 @@ std::string FusedEngine::Method() const {
        : at::globalContext().deterministicAlgorithms()
            ? "torch's flash attention"
            : "cuDNN") +
-      (gelu_inside_ ? "; GELU in products of feedrate" : "") +
+      (own_products_ ? is_text_ ? "; norms of heads and GELU in products of "
+                                  "feedrate"
+                                : "; GELU in products of feedrate"
+                     : "") +
       (fp8_ != nullptr ? "; in FP8 (E4M3, gradients E5M2) QKV forward, and "
                          "all products of MLPs but the last block's"
                        : "") +

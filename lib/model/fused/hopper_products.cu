@@ -194,6 +194,99 @@ struct GradientEpilogue {
   }
 };
 
+// Norms Q and K within each head, which is half a tile, and rotates them.
+struct QkvEpilogue {
+  using Memory = BoxMemory;
+  using Arguments = QkvEpilogue;
+  QkNormRope rope;
+  float* rstds;
+
+  __device__ void Begin(const ProductMaps&, int, int, int, Memory*) const {}
+  __device__ void End() const { FinishBoxes(); }
+  __device__ void Run(const ProductMaps& maps, Tile& tile, int group, int row,
+                      int column, Memory* m) const {
+    const BoxLanes lanes;
+    const int heads = rope.heads, width = heads * kHead;
+    if (column < 2 * width) {
+      NormRotate(tile, row, column / kHead,
+                 column < width ? rope.q_weight : rope.k_weight, lanes);
+    }
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      char* const box = m->box[group][part % kBoxes];
+      OpenBox(group);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          *lanes.At(box, i, j) = PackPair(ValueOf(tile, i, part * 4 + j, 0),
+                                          ValueOf(tile, i, part * 4 + j, 1));
+        }
+      }
+      CloseBox(maps.out, box, group, column + part * kBoxColumns, row);
+    }
+  }
+
+  // The heads number `head`, counted through Q and K, and the next one.
+  __device__ void NormRotate(Tile& tile, int row, int head, const float* weight,
+                             const BoxLanes& lanes) const {
+    constexpr int kHalfVectors = kHalf / 8;
+    float rstd[2][4];
+    int token[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int at = row + lanes.Row(i);
+      token[i] = at % static_cast<int>(rope.tokens);
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float squares = 0;
+#pragma unroll
+        for (int j = 0; j < 2 * kHalfVectors; ++j) {
+#pragma unroll
+          for (int k = 0; k < 2; ++k) {
+            const float x = ValueOf(tile, i, h * 2 * kHalfVectors + j, k);
+            squares += x * x;
+          }
+        }
+        squares += __shfl_xor_sync(~0u, squares, 1);
+        squares += __shfl_xor_sync(~0u, squares, 2);
+        rstd[h][i] = rsqrtf(squares / kHead + kEpsilon);
+        if (lanes.t == h && at < static_cast<int>(rope.rows)) {
+          rstds[at * 2 * rope.heads + head + h] = rstd[h][i];
+        }
+      }
+    }
+    const auto pair = [](const float* p) {
+      return __ldg(reinterpret_cast<const float2*>(p));
+    };
+#pragma unroll
+    for (int j = 0; j < kHalfVectors; ++j) {
+      const int c = 8 * j + 2 * lanes.t;
+      const float2 w1 = pair(weight + c), w2 = pair(weight + kHalf + c);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float2 cos = pair(rope.cos + token[i] * kHead + c);
+        const float2 sin = pair(rope.sin + token[i] * kHead + c);
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const int first = h * 2 * kHalfVectors + j;
+          Rotate(tile, i, first, 0, rstd[h][i], w1.x, w2.x, cos.x, sin.x);
+          Rotate(tile, i, first, 1, rstd[h][i], w1.y, w2.y, cos.y, sin.y);
+        }
+      }
+    }
+  }
+
+  __device__ static void Rotate(Tile& tile, int i, int j, int k, float rstd,
+                                float w1, float w2, float cos, float sin) {
+    float& x1 = ValueOf(tile, i, j, k);
+    float& x2 = ValueOf(tile, i, j + kHalf / 8, k);
+    const float n1 = x1 * rstd * NotZero(w1), n2 = x2 * rstd * NotZero(w2);
+    x1 = n1 * cos - n2 * sin;
+    x2 = n2 * cos + n1 * sin;
+  }
+};
+
 CUtensorMap MapOf(const void* matrix, int64_t rows, int64_t columns,
                   int tile_rows, int tile_columns) {
   return hopper::MapOf(matrix, {columns, rows}, {tile_columns, tile_rows});
@@ -234,6 +327,18 @@ void RunUpProduct(const UpProduct& a, cudaStream_t s) {
     RunProduct<Bf16Operands<false>, decltype(chunks)::value, UpEpilogue>(
         maps, a.rows, a.hidden,
         {a.bias, reinterpret_cast<uint4*>(a.slope), a.hidden}, s);
+  });
+}
+
+void RunQkvProduct(const QkvProduct& a, cudaStream_t s) {
+  const int64_t rows = a.rope.rows, width = a.rope.heads * kHead;
+  ProductMaps maps = {};
+  maps.left = MapOf(a.x, rows, width, kTileRows, kInner);
+  maps.right = MapOf(a.weight, 3 * width, width, kTileColumns, kInner);
+  maps.out = MapOf(a.qkv, rows, 3 * width, kTileRows, kBoxColumns);
+  ByChunks(width, [&](auto chunks) {
+    RunProduct<Bf16Operands<false>, decltype(chunks)::value, QkvEpilogue>(
+        maps, rows, 3 * width, {a.rope, a.rstd}, s);
   });
 }
 

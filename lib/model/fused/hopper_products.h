@@ -52,6 +52,21 @@ struct DownGradient {
   bool accumulate = false;
 };
 void RunDownGradient(const DownGradient& a, cudaStream_t s);
+
+// QKV, with Q and K normed within each head and rotated, as RunQkNormRope does
+// it.
+struct QkvProduct {
+  // rows x width.
+  const Bf16* x = nullptr;
+  // 3 width x width.
+  const Bf16* weight = nullptr;
+  QkNormRope rope;
+  // What RunQkNormRope leaves: `qkv` is rope.qkv.
+  Bf16* qkv = nullptr;
+  float* rstd = nullptr;
+};
+void RunQkvProduct(const QkvProduct& a, cudaStream_t s);
+
 // Floats that a gradient takes of its list.
 int64_t HopperPartialFloats(int64_t rows, int64_t hidden);
 

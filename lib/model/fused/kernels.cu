@@ -180,7 +180,7 @@ constexpr int kHeadsPerBlock = kThreads / kHeadLanes;
 
 // One item is one head of Q or K of one row.
 __global__ void __launch_bounds__(kThreads)
-    QkForwardKernel(QkNormRope a, Bf16* q, Bf16* k) {
+    QkForwardKernel(QkNormRope a, Bf16* qkv, float* __restrict__ rstds) {
   const int64_t item = blockIdx.x * static_cast<int64_t>(kHeadsPerBlock) +
                        threadIdx.x / kHeadLanes;
   const int c = (threadIdx.x % kHeadLanes) * 4;
@@ -189,31 +189,40 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t row = safe / (2 * a.heads);
   const int part = safe % (2 * a.heads);
   const bool is_k = part >= a.heads;
-  const int head = is_k ? part - a.heads : part;
-  const Bf16* const in = a.qkv + (row * 3 * a.heads + part) * kHead;
-  const float4 x1 = Load(in + c), x2 = Load(in + kHalf + c);
+  Bf16* const place = qkv + (row * 3 * a.heads + part) * kHead;
+  const float4 x1 = Load(place + c), x2 = Load(place + kHalf + c);
   const float rstd =
       rsqrtf(HeadSum(Sum(x1 * x1) + Sum(x2 * x2)) / kHead + kEpsilon);
   const float* const w = is_k ? a.k_weight : a.q_weight;
-  const float4 n1 = x1 * rstd * Load(w + c);
-  const float4 n2 = x2 * rstd * Load(w + kHalf + c);
+  const float4 n1 = x1 * rstd * NotZero(Load(w + c));
+  const float4 n2 = x2 * rstd * NotZero(Load(w + kHalf + c));
   const int64_t t = row % a.tokens;
   const float4 cos = Load(a.cos + t * kHead + c);
   const float4 sin = Load(a.sin + t * kHead + c);
   if (!inside) return;
-  Bf16* const out = (is_k ? k : q) + (row * a.heads + head) * kHead;
-  Store(out + c, n1 * cos - n2 * sin);
-  Store(out + kHalf + c, n2 * cos + n1 * sin);
+  Store(place + c, n1 * cos - n2 * sin);
+  Store(place + kHalf + c, n2 * cos + n1 * sin);
+  if (c == 0) rstds[item] = rstd;
 }
 
 __global__ void __launch_bounds__(kThreads)
-    QkBackwardKernel(QkNormRope a, const Bf16* __restrict__ dq,
-                     const Bf16* __restrict__ dk, const Bf16* __restrict__ dv,
-                     Bf16* __restrict__ dqkv, float* partial) {
+    QkBackwardKernel(QkNormRope a, const float* __restrict__ rstds,
+                     const Bf16* __restrict__ dq, const Bf16* __restrict__ dk,
+                     const Bf16* __restrict__ dv, Bf16* __restrict__ dqkv,
+                     float* partial) {
   __shared__ float shared[kHeadsPerBlock][2 * kHead];
   const int slot = threadIdx.x / kHeadLanes;
   const int c = (threadIdx.x % kHeadLanes) * 4;
-  float4 sums[2][2] = {};
+  float4 sums[2][2] = {}, weight[2][2], inverse[2][2];
+#pragma unroll
+  for (int part = 0; part < 2; ++part) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      weight[part][half] = NotZero(
+          Load((part == 0 ? a.q_weight : a.k_weight) + half * kHalf + c));
+      inverse[part][half] = Inverse(weight[part][half]);
+    }
+  }
   // One item is one head of one row: Q, K and V.
   const int64_t items = a.rows * a.heads;
   const int64_t step = static_cast<int64_t>(gridDim.x) * kHeadsPerBlock;
@@ -231,26 +240,23 @@ __global__ void __launch_bounds__(kThreads)
     for (int part = 0; part < 2; ++part) {
       const int64_t at = (row * 3 * a.heads + part * a.heads + head) * kHead;
       const Bf16* const d = (part == 0 ? dq : dk) + safe * kHead;
-      const float* const w = part == 0 ? a.q_weight : a.k_weight;
       const float4 g1 = Load(d + c), g2 = Load(d + kHalf + c);
-      // A rotation's gradient is turned back by the same angle.
-      float4 n1 = g1 * cos + g2 * sin;
-      float4 n2 = g2 * cos - g1 * sin;
-      float4 x1 = Load(a.qkv + at + c), x2 = Load(a.qkv + at + kHalf + c);
-      const float rstd =
-          rsqrtf(HeadSum(Sum(x1 * x1) + Sum(x2 * x2)) / kHead + kEpsilon);
-      x1 = x1 * rstd;
-      x2 = x2 * rstd;
+      const float4 y1 = Load(a.qkv + at + c), y2 = Load(a.qkv + at + kHalf + c);
+      const float rstd = rstds[(row * 2 + part) * a.heads + head];
+      // A rotation's gradient is turned back by the same angle, and so is what
+      // was rotated.
+      const float4 n1 = g1 * cos + g2 * sin, n2 = g2 * cos - g1 * sin;
+      const float4 x1 = y1 * cos + y2 * sin, x2 = y2 * cos - y1 * sin;
+      // Weights and their inverses cancel.
+      const float4 product1 = n1 * x1, product2 = n2 * x2;
+      const float dot = HeadSum(Sum(product1) + Sum(product2)) / kHead;
       if (inside) {
-        sums[part][0] = sums[part][0] + n1 * x1;
-        sums[part][1] = sums[part][1] + n2 * x2;
-      }
-      n1 = n1 * Load(w + c);
-      n2 = n2 * Load(w + kHalf + c);
-      const float dot = HeadSum(Sum(n1 * x1) + Sum(n2 * x2)) / kHead;
-      if (inside) {
-        Store(dqkv + at + c, (n1 - x1 * dot) * rstd);
-        Store(dqkv + at + kHalf + c, (n2 - x2 * dot) * rstd);
+        sums[part][0] = sums[part][0] + product1;
+        sums[part][1] = sums[part][1] + product2;
+        Store(dqkv + at + c,
+              (n1 * weight[part][0] - x1 * inverse[part][0] * dot) * rstd);
+        Store(dqkv + at + kHalf + c,
+              (n2 * weight[part][1] - x2 * inverse[part][1] * dot) * rstd);
       }
     }
     if (inside) {
@@ -263,8 +269,9 @@ __global__ void __launch_bounds__(kThreads)
   }
 #pragma unroll
   for (int part = 0; part < 2; ++part) {
-    Store(&shared[slot][part * kHead + c], sums[part][0]);
-    Store(&shared[slot][part * kHead + kHalf + c], sums[part][1]);
+    Store(&shared[slot][part * kHead + c], sums[part][0] * inverse[part][0]);
+    Store(&shared[slot][part * kHead + kHalf + c],
+          sums[part][1] * inverse[part][1]);
   }
   __syncthreads();
   if (threadIdx.x < 2 * kHead) {
@@ -414,20 +421,22 @@ void RunNormBackward(const NormBackward& a, cudaStream_t s) {
   Check("norm backward");
 }
 
-void RunQkNormRope(const QkNormRope& a, Bf16* q, Bf16* k, cudaStream_t s) {
+void RunQkNormRope(const QkNormRope& a, Bf16* qkv, float* rstd,
+                   cudaStream_t s) {
   const int64_t items = a.rows * 2 * a.heads;
   QkForwardKernel<<<(items + kHeadsPerBlock - 1) / kHeadsPerBlock, kThreads, 0,
-                    s>>>(a, q, k);
+                    s>>>(a, qkv, rstd);
   Check("norm and rotation of heads");
 }
 
-void RunQkNormRopeBackward(const QkNormRope& a, const Bf16* dq, const Bf16* dk,
-                           const Bf16* dv, Bf16* dqkv, float* dq_weight,
-                           float* dk_weight, SumList* sums, bool accumulate,
-                           cudaStream_t s) {
+void RunQkNormRopeBackward(const QkNormRope& a, const float* rstd,
+                           const Bf16* dq, const Bf16* dk, const Bf16* dv,
+                           Bf16* dqkv, float* dq_weight, float* dk_weight,
+                           SumList* sums, bool accumulate, cudaStream_t s) {
   const int blocks = 2 * kBlocks;
   float* const partial = sums->Take(blocks * 2 * kHead);
-  QkBackwardKernel<<<blocks, kThreads, 0, s>>>(a, dq, dk, dv, dqkv, partial);
+  QkBackwardKernel<<<blocks, kThreads, 0, s>>>(a, rstd, dq, dk, dv, dqkv,
+                                               partial);
   Check("norm and rotation of heads, backward");
   sums->Add(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate);
   sums->Add(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate);

@@ -170,12 +170,15 @@ struct QkNormRope {
   int64_t tokens = 0;
   int64_t heads = 0;
 };
-// Norms Q and K within each head and rotates them; rows x heads x 64 each.
-void RunQkNormRope(const QkNormRope& a, Bf16* q, Bf16* k, cudaStream_t s);
-void RunQkNormRopeBackward(const QkNormRope& a, const Bf16* dq, const Bf16* dk,
-                           const Bf16* dv, Bf16* dqkv, float* dq_weight,
-                           float* dk_weight, SumList* sums, bool accumulate,
-                           cudaStream_t s);
+// Norms Q and K within each head and rotates them, in place: `qkv` is a.qkv.
+// Weights of zero count as 1e-20. `rstd`, rows x 2 x heads: one over the root
+// mean square of each head of Q, then of K.
+void RunQkNormRope(const QkNormRope& a, Bf16* qkv, float* rstd, cudaStream_t s);
+// Of what that wrote.
+void RunQkNormRopeBackward(const QkNormRope& a, const float* rstd,
+                           const Bf16* dq, const Bf16* dk, const Bf16* dv,
+                           Bf16* dqkv, float* dq_weight, float* dk_weight,
+                           SumList* sums, bool accumulate, cudaStream_t s);
 
 // Attention of at most kShortTokens tokens per sample, with the norm and
 // rotation of Q and K inside. `queries` tokens at the beginning of each sample

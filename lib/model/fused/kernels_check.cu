@@ -444,6 +444,8 @@ int main(int argc, char** argv) {
   feedrate::fused::CheckHopperProducts(300, 512, 640);
   feedrate::fused::CheckHopperProducts(9001, 512, 2048);
   feedrate::fused::CheckHopperProducts(9001, 768, 3072);
+  feedrate::fused::CheckQkvProduct(300, 6, 77);
+  feedrate::fused::CheckQkvProduct(4097, 8, 1024);
   const int64_t tokens = argument(3, 201);
   feedrate::fused::TimeAttention(
       {argument(1, 256), argument(2, 6), tokens, tokens});
