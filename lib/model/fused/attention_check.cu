@@ -110,10 +110,14 @@ void CheckHopper(const BackwardPass& pass, const std::vector<double>& mixed,
   }
   const AttentionSizes& z = pass.z;
   const size_t count = pass.a.rows * z.heads * 64;
-  CheckBuffer<Bf16> d_mixed(mixed.size()), q(count), k(count);
-  CheckBuffer<float> d_log(log_sum.size());
+  CheckBuffer<Bf16> d_mixed(mixed.size()), d_qkv(3 * count);
+  CheckBuffer<float> d_log(log_sum.size()),
+      d_rstd(std::vector<float>(2 * log_sum.size()));
+  QkNormRope a = pass.a;
+  a.qkv = d_qkv;
   const auto run = [&] {
-    RunHopperAttention(pass.a, z.queries, d_mixed, d_log, q, k, nullptr);
+    cudaMemcpy(d_qkv, pass.a.qkv, 6 * count, cudaMemcpyDefault);
+    RunHopperAttention(a, z.queries, d_qkv, d_mixed, d_log, d_rstd, nullptr);
     cudaDeviceSynchronize();
     Check("attention");
     return d_mixed.Read();
@@ -139,8 +143,8 @@ void CheckHopper(const BackwardPass& pass, const std::vector<double>& mixed,
   CheckBackward(", Hopper", pass,
                 [&](Bf16* dqkv, float* dq_w, float* dk_w, SumList* sums) {
                   RunHopperAttentionBackward(
-                      pass.a, z.queries, {d_mixed, d_log, q, k}, pass.dmixed,
-                      dqkv, dq_w, dk_w, sums, false, nullptr);
+                      a, z.queries, {d_mixed, d_log, d_rstd}, pass.dmixed, dqkv,
+                      dq_w, dk_w, sums, false, nullptr);
                 });
 }
 
@@ -284,10 +288,11 @@ void TimeAttention(const AttentionSizes& z) {
   const int64_t rows = z.batch * z.tokens, width = z.heads * 64;
   const size_t count = rows * width;
   CheckBuffer<Bf16> qkv(Random<Bf16>(3 * count)), mixed(count),
-      dmixed(Random<Bf16>(count)), dqkv(3 * count), q(count), k(count);
+      dmixed(Random<Bf16>(count)), dqkv(3 * count);
   CheckBuffer<float> weight(Random<float>(64, 0.1f, 1)),
       table(Random<float>(z.tokens * 64)),
-      log_sum(z.batch * z.heads * kShortTokens), dweight(128);
+      log_sum(z.batch * z.heads * kShortTokens),
+      rstd(2 * z.batch * z.heads * kShortTokens), dweight(128);
   CheckSums sums;
   const QkNormRope a = {qkv,   weight, weight,   table,
                         table, rows,   z.tokens, z.heads};
@@ -308,7 +313,7 @@ void TimeAttention(const AttentionSizes& z) {
        4, flops);
   if (HasHopperAttention()) {
     line("attention, Hopper", Microseconds([&] {
-           RunHopperAttention(a, z.queries, mixed, log_sum, q, k, nullptr);
+           RunHopperAttention(a, z.queries, qkv, mixed, log_sum, rstd, nullptr);
          }),
          6, flops);
   }
@@ -321,12 +326,12 @@ void TimeAttention(const AttentionSizes& z) {
        8, 2.5 * flops);
   if (HasHopperAttention()) {
     line("attention, backward, Hopper", Microseconds([&] {
-           RunHopperAttentionBackward(a, z.queries, {mixed, log_sum, q, k},
+           RunHopperAttentionBackward(a, z.queries, {mixed, log_sum, rstd},
                                       dmixed, dqkv, dweight, dweight + 64,
                                       &sums, false, nullptr);
            sums.Run(nullptr);
          }),
-         10, 2.5 * flops);
+         8, 2.5 * flops);
   }
 }
 

@@ -170,9 +170,9 @@ void FusedEngine::ForwardAttention(Block* block) {
   if (!is_text_) {
     const fused::QkNormRope rope = RopeOf(*block);
     if (hopper_attention_) {
-      fused::RunHopperAttention(rope, block->queries, Half(block->mixed),
-                                Floats(block->log_sum), Half(block->q),
-                                Half(block->k), s);
+      fused::RunHopperAttention(rope, block->queries, Half(block->qkv),
+                                Half(block->mixed), Floats(block->log_sum),
+                                Floats(block->head_rstd), s);
     } else {
       fused::RunShortAttention(rope, block->queries, Half(block->mixed),
                                Floats(block->log_sum), s);
@@ -211,8 +211,7 @@ void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
   if (hopper_attention_) {
     fused::RunHopperAttentionBackward(
         rope, block->queries,
-        {Half(block->mixed), Floats(block->log_sum), Half(block->q),
-         Half(block->k)},
+        {Half(block->mixed), Floats(block->log_sum), Floats(block->head_rstd)},
         Half(attention_gradient_), Half(qkv_gradient_), block->q_norm.gradient,
         block->k_norm.gradient, sums_.get(), accumulate, s);
     return;

@@ -79,9 +79,9 @@ struct FusedEngine::Block {
   at::Tensor normed, middle_normed;
   at::Tensor rstd, middle_rstd;
   at::Tensor qkv;
-  // Q and K normed and rotated: for images on a Hopper. In texts they are in
-  // `qkv`, and this is what they were multiplied by.
-  at::Tensor q, k, head_rstd;
+  // What rows of Q and K were multiplied by: of texts, and of images on a
+  // Hopper, whose qkv then has them normed and rotated.
+  at::Tensor head_rstd;
   at::Tensor mixed, log_sum;
   // Only the attention of text uses these.
   at::Tensor random_seed, random_offset;

@@ -168,8 +168,8 @@ void FusedEngine::AllocateActivations() {
       block.qkv = Bf16Buffer({batch_, tokens, 3, heads, kHeadWidth});
       if (is_text_) block.head_rstd = FloatBuffer({rows_, 2, heads});
       if (hopper_attention_) {
-        block.q = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
-        block.k = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
+        block.head_rstd = at::zeros({batch_, heads, 2, fused::kShortTokens},
+                                    values_.options());
       }
       if (!is_text_) {
         block.log_sum = FloatBuffer({batch_, heads, fused::kShortTokens});

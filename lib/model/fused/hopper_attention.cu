@@ -45,12 +45,11 @@ constexpr int kHopperBytes = sizeof(HopperMemory);
 static_assert(kHopperBytes <= 227 << 10, "a block has no more");
 
 struct HopperMaps {
-  // tokens x 3 heads x 64 of each sample, in tiles of one head of all tokens.
+  // tokens x 3 heads x 64 of each sample, in tiles of one head of all tokens. Q
+  // and K are put back as they are normed and rotated.
   CUtensorMap in;
   // queries x heads x 64 of each sample, in tiles of 16 queries.
   CUtensorMap out;
-  // tokens x heads x 64 of each sample, in tiles of one head of all tokens.
-  CUtensorMap rotated[2];
 };
 
 // The place of a chunk of angles: eight lanes of two rows read all banks.
@@ -179,8 +178,8 @@ __device__ __forceinline__ bool LoadTables(const QkNormRope& a, int tokens,
              8 * t + chunk % 2 * 4);
   }
   if (threadIdx.x < 2 * kHead) {
-    m->weights[threadIdx.x / kHead][threadIdx.x % kHead] =
-        (threadIdx.x < kHead ? a.q_weight : a.k_weight)[threadIdx.x % kHead];
+    m->weights[threadIdx.x / kHead][threadIdx.x % kHead] = NotZero(
+        (threadIdx.x < kHead ? a.q_weight : a.k_weight)[threadIdx.x % kHead]);
   }
   __syncthreads();
   float top[2];
@@ -196,11 +195,12 @@ __device__ __forceinline__ bool LoadTables(const QkNormRope& a, int tokens,
 }
 
 // Norms and rotates kCount times eight rows where they are, kGroupWarps octets
-// apart.
+// apart. `rstds`: of the rows of the matrix.
 template <int kCount>
 __device__ __forceinline__ void NormOctets(const HopperMemory* m, char* matrix,
                                            const float* weights, int octet,
-                                           const HopperLanes& lanes) {
+                                           const HopperLanes& lanes,
+                                           float* rstds) {
   const OctetPlace at(lanes);
   LaneRow rows[kCount];
 #pragma unroll
@@ -210,10 +210,11 @@ __device__ __forceinline__ void NormOctets(const HopperMemory* m, char* matrix,
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     const int row = (octet + i * kGroupWarps) * kOctet + at.row;
-    rows[i] =
-        NormRotate(rows[i], Rstd(rows[i]), weights, lanes.t, [&](int chunk) {
-          return m->angles[row][AngleChunk(row, chunk)][lanes.t];
-        });
+    const float rstd = Rstd(rows[i]);
+    if (lanes.t == 0) rstds[row] = rstd;
+    rows[i] = NormRotate(rows[i], rstd, weights, lanes.t, [&](int chunk) {
+      return m->angles[row][AngleChunk(row, chunk)][lanes.t];
+    });
   }
   __syncwarp();
 #pragma unroll
@@ -247,7 +248,7 @@ __device__ __forceinline__ void Bring(const HopperMaps& maps, int heads,
 __device__ __forceinline__ void NormHeads(const HopperMaps& maps, int heads,
                                           int tokens, int queries, int blocks,
                                           int warp, const HopperLanes& lanes,
-                                          HopperMemory* m) {
+                                          HopperMemory* m, float* rstd) {
   const int step = gridDim.x;
   // One warp group norms Q, the other one K.
   const int part = warp / kGroupWarps, first = warp % kGroupWarps;
@@ -263,13 +264,15 @@ __device__ __forceinline__ void NormHeads(const HopperMaps& maps, int heads,
     const int place = use % kHeadsInMemory;
     hopper::Wait(&m->raw[place], use / kHeadsInMemory & 1);
     char* const matrix = m->head[place].q + part * kMatrixBytes;
+    float* const rstds =
+        rstd + (2 * static_cast<int64_t>(block) + part) * kRows;
     int octet = first;
     for (; (octet + (kTogether - 1) * kGroupWarps) * kOctet < rows;
          octet += kTogether * kGroupWarps) {
-      NormOctets<kTogether>(m, matrix, m->weights[part], octet, lanes);
+      NormOctets<kTogether>(m, matrix, m->weights[part], octet, lanes, rstds);
     }
     for (; octet * kOctet < rows; octet += kGroupWarps) {
-      NormOctets<1>(m, matrix, m->weights[part], octet, lanes);
+      NormOctets<1>(m, matrix, m->weights[part], octet, lanes, rstds);
     }
     hopper::FenceForEngines();
     __syncwarp();
@@ -278,8 +281,8 @@ __device__ __forceinline__ void NormHeads(const HopperMaps& maps, int heads,
       // All have normed.
       hopper::Wait(&m->full[place], use / kHeadsInMemory & 1);
       for (int i = 0; i < 2; ++i) {
-        hopper::SaveTile(maps.rotated[i], m->head[place].q + i * kMatrixBytes,
-                         block % heads * kHead, 0, block / heads);
+        hopper::SaveTile(maps.in, m->head[place].q + i * kMatrixBytes,
+                         (i * heads + block % heads) * kHead, 0, block / heads);
       }
     }
     // The head before this one makes room for the next one.
@@ -395,7 +398,8 @@ template <int kTokens>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     HopperAttentionKernel(const __grid_constant__ HopperMaps maps,
                           const QkNormRope a, int queries, int blocks,
-                          float* __restrict__ log_sum) {
+                          float* __restrict__ log_sum,
+                          float* __restrict__ rstd) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(hopper::kTileAlignment) char bytes[];
   HopperMemory* const m = reinterpret_cast<HopperMemory*>(bytes);
@@ -413,7 +417,8 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   if (lanes.group >= kGroups) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kNormerRegisters));
     NormHeads(maps, a.heads, tokens, queries, blocks,
-              (lanes.group - kGroups) * kGroupWarps + lanes.warp, lanes, m);
+              (lanes.group - kGroups) * kGroupWarps + lanes.warp, lanes, m,
+              rstd);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kGroupRegisters));
     Attend(maps, a.heads, tokens, queries, blocks, safe, lanes, m, log_sum);
@@ -425,25 +430,21 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
 
 bool HasHopperAttention() { return hopper::IsDevice(); }
 
-void RunHopperAttention(const QkNormRope& a, int64_t queries, Bf16* mixed,
-                        float* log_sum, Bf16* q, Bf16* k, cudaStream_t s) {
+void RunHopperAttention(const QkNormRope& a, int64_t queries, Bf16* qkv,
+                        Bf16* mixed, float* log_sum, float* rstd,
+                        cudaStream_t s) {
   const int64_t samples = a.rows / a.tokens, heads = samples * a.heads;
   HopperMaps maps;
-  maps.in = hopper::MapOf(a.qkv, {3 * a.heads * kHead, a.tokens, samples},
+  maps.in = hopper::MapOf(qkv, {3 * a.heads * kHead, a.tokens, samples},
                           {kHead, kRows, 1});
   maps.out = hopper::MapOf(mixed, {a.heads * kHead, queries, samples},
                            {kHead, kTile, 1});
-  Bf16* const rotated[] = {q, k};
-  for (int i = 0; i < 2; ++i) {
-    maps.rotated[i] = hopper::MapOf(
-        rotated[i], {a.heads * kHead, a.tokens, samples}, {kHead, kRows, 1});
-  }
   const auto kernel = a.tokens == kVitTokens ? HopperAttentionKernel<kVitTokens>
                                              : HopperAttentionKernel<0>;
   AllowShared(kernel, kHopperBytes);
   const int blocks = std::min<int64_t>(heads, hopper::Processors());
   kernel<<<blocks, kBlockThreads, kHopperBytes, s>>>(maps, a, queries, heads,
-                                                     log_sum);
+                                                     log_sum, rstd);
   Check("attention");
 }
 

@@ -66,6 +66,19 @@ struct OctetPlace {
   int row, bytes;
 };
 
+// A lane's part of row `row` that OctetPlace saved.
+__device__ __forceinline__ LaneRow SavedRow(const char* matrix, int row,
+                                            int t) {
+  const char* const from = matrix + row * hopper::kTileRowBytes + 4 * t;
+  LaneRow out;
+#pragma unroll
+  for (int group = 0; group < 8; ++group) {
+    out.pair[group / 4][group % 4] = *reinterpret_cast<const uint32_t*>(
+        from + ((group ^ row % kOctet) << 4));
+  }
+  return out;
+}
+
 __device__ __forceinline__ float2 Unpack(uint32_t raw) {
   return make_float2(__uint_as_float(raw << 16),
                      __uint_as_float(raw & 0xffff0000));

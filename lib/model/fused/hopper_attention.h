@@ -15,17 +15,19 @@ namespace fused {
 // Whether the current device is a Hopper.
 bool HasHopperAttention();
 
-// Also gives Q and K as they were multiplied, normed and rotated, for the
-// backward pass: rows x heads x 64 each, whose columns are in an order of its
-// own.
-void RunHopperAttention(const QkNormRope& a, int64_t queries, Bf16* mixed,
-                        float* log_sum, Bf16* q, Bf16* k, cudaStream_t s);
-// What the forward pass left.
+// Leaves Q and K in `qkv`, which is a.qkv, as they were multiplied for the
+// backward pass: normed and rotated, with columns in an order of its own.
+// Weights of zero count as 1e-20. `rstd`, batch x heads x 2 x kShortTokens: one
+// over the root mean square of each row of Q, then of K; what no query needs is
+// not written.
+void RunHopperAttention(const QkNormRope& a, int64_t queries, Bf16* qkv,
+                        Bf16* mixed, float* log_sum, float* rstd,
+                        cudaStream_t s);
+// What the forward pass left besides a.qkv. All of `rstd` must be finite.
 struct HopperForward {
   const Bf16* mixed = nullptr;
   const float* log_sum = nullptr;
-  const Bf16* q = nullptr;
-  const Bf16* k = nullptr;
+  const float* rstd = nullptr;
 };
 void RunHopperAttentionBackward(const QkNormRope& a, int64_t queries,
                                 const HopperForward& forward,

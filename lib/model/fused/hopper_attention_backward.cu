@@ -46,8 +46,8 @@ struct HopperBackwardMemory {
   // result and its gradient.
   float log_sum[kHeadsInMemory][kRows];
   float dot[kHeadsInMemory][kRows];
-  // Weights of both norms, and their gradients by warp.
-  float weights[2][kHead];
+  // Weights of both norms, their inverses, and their gradients by warp.
+  float weights[2][kHead], inverses[2][kHead];
   float sums[kGroups * kGroupWarps][2][kHead];
   // A head has been brought, has all its numbers, may be replaced.
   uint64_t raw[kHeadsInMemory], full[kHeadsInMemory], empty[kHeadsInMemory];
@@ -56,18 +56,16 @@ constexpr int kBackwardBytes = sizeof(HopperBackwardMemory);
 static_assert(kBackwardBytes <= 227 << 10, "a block has no more");
 
 struct BackwardMaps {
-  // Q, K and the gradient of the result: rows x heads x 64 of each sample, in
-  // tiles of one head of all rows.
-  CUtensorMap q, k, dmixed;
-  // tokens x 3 heads x 64 of each sample: likewise, and in tiles of 64 rows.
-  CUtensorMap qkv, rows;
+  // tokens x 3 heads x 64 of each sample, and the gradient of the result,
+  // queries x heads x 64, in tiles of one head of all rows.
+  CUtensorMap qkv, dmixed;
 };
 
 struct BackwardJob {
   QkNormRope a;
   int tokens, queries, blocks;
   const Bf16* mixed;
-  const float* log_sum;
+  const float *log_sum, *rstd;
   Bf16* dqkv;
 };
 
@@ -100,10 +98,11 @@ __device__ __forceinline__ void Bring(const BackwardMaps& maps,
   uint64_t* const raw = &m->raw[use % kHeadsInMemory];
   BackwardHead* const to = &m->head[use % kHeadsInMemory];
   hopper::ArriveExpecting(raw, sizeof(BackwardHead));
-  hopper::LoadTile(maps.q, to->q, raw, column, 0, sample);
-  hopper::LoadTile(maps.k, to->k, raw, column, 0, sample);
   hopper::LoadTile(maps.dmixed, to->dmixed, raw, column, 0, sample);
-  hopper::LoadTile(maps.qkv, to->v, raw, column + 2 * heads * kHead, 0, sample);
+  for (int part = 0; part < 3; ++part) {
+    hopper::LoadTile(maps.qkv, to->q + part * kMatrixBytes, raw,
+                     column + part * heads * kHead, 0, sample);
+  }
 }
 
 // Finds the numbers of rows of all heads of a block, and has the next ones
@@ -242,7 +241,7 @@ struct NormInputs {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int row = min(row0 + 8 * i, job.tokens - 1);
-      x[i] = ReadRow(job.a.qkv + PlaceOf(job, block, part, row, t));
+      rstd[i] = job.rstd[(2 * block + part) * kRows + row];
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
         const int at = row * kHead + 8 * t + 4 * k;
@@ -251,7 +250,7 @@ struct NormInputs {
       }
     }
   }
-  LaneRow x[2];
+  float rstd[2];
   float4 cos[2][2], sin[2][2];
 };
 
@@ -332,50 +331,53 @@ struct RowTile {
 };
 
 // Turns the gradient of normed and rotated rows into the one of what the
-// product gave, writes that, and adds the gradient of the norm's weight to
-// `weight_sums`. `row0`: the first row of the lane.
-__device__ __forceinline__ void StoreNormGradient(const BackwardJob& job,
-                                                  const HopperBackwardMemory* m,
-                                                  int block, int part, int row0,
-                                                  int t, const NormInputs& in,
-                                                  const Sums& gradient,
-                                                  float* weight_sums) {
+// product gave, writes that, and adds the gradient of the norm's weight, but
+// for a factor, to `weight_sums`. `matrix`: Q or K; `row0`: the first row of
+// the lane.
+__device__ __forceinline__ void StoreNormGradient(
+    const BackwardJob& job, const HopperBackwardMemory* m, const char* matrix,
+    int block, int part, int row0, int t, const NormInputs& in,
+    const Sums& gradient, float* weight_sums) {
   float sums[16] = {};
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int row = row0 + 8 * i;
     const bool inside = row < job.tokens;
-    const float rstd = Rstd(in.x[i]);
-    const float outside = inside ? 1.f : 0.f;
+    const LaneRow saved = SavedRow(matrix, row, t);
     float n[16], x[16], dot = 0;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const float2 x1 = Unpack(in.x[i].pair[0][k]);
-      const float2 x2 = Unpack(in.x[i].pair[1][k]);
-      x[2 * k] = x1.x * rstd;
-      x[2 * k + 1] = x1.y * rstd;
-      x[8 + 2 * k] = x2.x * rstd;
-      x[8 + 2 * k + 1] = x2.y * rstd;
-    }
-    const float* const w = m->weights[part] + 8 * t;
-#pragma unroll
     for (int k = 0; k < 8; ++k) {
-      const float cos = (&in.cos[i][k / 4].x)[k % 4] * kScale;
-      const float sin = (&in.sin[i][k / 4].x)[k % 4] * kScale;
+      const float cos = (&in.cos[i][k / 4].x)[k % 4];
+      const float sin = (&in.sin[i][k / 4].x)[k % 4];
       const float g1 = gradient[k / 2 * 4 + 2 * i + k % 2];
       const float g2 = gradient[16 + k / 2 * 4 + 2 * i + k % 2];
-      // A rotation's gradient is turned back by the same angle.
-      const float n1 = g1 * cos + g2 * sin, n2 = g2 * cos - g1 * sin;
-      sums[k] = fmaf(n1 * outside, x[k], sums[k]);
-      sums[8 + k] = fmaf(n2 * outside, x[8 + k], sums[8 + k]);
-      n[k] = n1 * w[k];
-      n[8 + k] = n2 * w[kHalf + k];
-      dot = fmaf(n[k], x[k], dot);
-      dot = fmaf(n[8 + k], x[8 + k], dot);
+      const float2 pair1 = Unpack(saved.pair[0][k / 2]);
+      const float2 pair2 = Unpack(saved.pair[1][k / 2]);
+      const float y1 = k % 2 == 0 ? pair1.x : pair1.y;
+      const float y2 = k % 2 == 0 ? pair2.x : pair2.y;
+      // A rotation's gradient is turned back by the same angle, and so is what
+      // was rotated.
+      n[k] = g1 * cos + g2 * sin;
+      n[8 + k] = g2 * cos - g1 * sin;
+      x[k] = y1 * cos + y2 * sin;
+      x[8 + k] = y2 * cos - y1 * sin;
+    }
+    // Weights and their inverses cancel.
+#pragma unroll
+    for (int k = 0; k < 16; ++k) {
+      const float product = n[k] * x[k];
+      dot += product;
+      if (inside) sums[k] += product;
     }
     dot = RowSum(dot) * (1.f / kHead);
+    const float factor = in.rstd[i] * kScale;
+    const int first = part * kHead + 8 * t;
 #pragma unroll
-    for (int k = 0; k < 16; ++k) n[k] = fmaf(-x[k], dot, n[k]) * rstd;
+    for (int k = 0; k < 16; ++k) {
+      const int c = first + k / 8 * kHalf + k % 8;
+      n[k] =
+          (n[k] * m->weights[0][c] - x[k] * (m->inverses[0][c] * dot)) * factor;
+    }
     if (inside) {
       Bf16* const to = job.dqkv + PlaceOf(job, block, part, row, t);
 #pragma unroll
@@ -435,8 +437,7 @@ __device__ __forceinline__ void StoreValues(const BackwardJob& job, int block,
 
 // One tile of a head.
 template <bool kKeys>
-__device__ __forceinline__ void TakeTile(const BackwardMaps& maps,
-                                         const BackwardJob& job,
+__device__ __forceinline__ void TakeTile(const BackwardJob& job,
                                          const hopper::Matrix& heads, int block,
                                          int place, int row,
                                          const HopperLanes& lanes,
@@ -445,13 +446,6 @@ __device__ __forceinline__ void TakeTile(const BackwardMaps& maps,
   const int part = kKeys ? 1 : 0;
   const int warp_row = row + lanes.warp * kTile;
   const int row0 = warp_row + lanes.g;
-  // What the norm's gradient needs comes nearer meanwhile.
-  if (threadIdx.x % kGroupThreads == 0) {
-    hopper::PrefetchTile(maps.rows,
-                         (part * job.a.heads + block % job.a.heads) * kHead,
-                         row, block / job.a.heads);
-  }
-  __syncwarp();
   RowTile<kKeys> tile = {heads,
                          lanes,
                          place * static_cast<int>(sizeof(BackwardHead)),
@@ -468,13 +462,13 @@ __device__ __forceinline__ void TakeTile(const BackwardMaps& maps,
   if (warp_row >= job.tokens) return;
   const NormInputs in(job, block, part, row0, lanes.t);
   if (kKeys) StoreValues(job, block, row0, lanes.t, tile.dv);
-  StoreNormGradient(job, m, block, part, row0, lanes.t, in, tile.dx,
-                    weight_sums + part * kHead);
+  const BackwardHead& head = m->head[place];
+  StoreNormGradient(job, m, kKeys ? head.k : head.q, block, part, row0, lanes.t,
+                    in, tile.dx, weight_sums + part * kHead);
 }
 
 // Multiplies every kGroups-th tile: of keys and of queries, by turns.
-__device__ __forceinline__ void Multiply(const BackwardMaps& maps,
-                                         const BackwardJob& job,
+__device__ __forceinline__ void Multiply(const BackwardJob& job,
                                          const HopperLanes& lanes,
                                          HopperBackwardMemory* m) {
   const hopper::Matrix heads(m->head[0].q, 16, kOctetBytes);
@@ -500,11 +494,9 @@ __device__ __forceinline__ void Multiply(const BackwardMaps& maps,
     for (; tile < tiles; tile += kGroups) {
       const int row = tile / 2 * kGroupRows;
       if (tile % 2 == 0) {
-        TakeTile<true>(maps, job, heads, block, place, row, lanes, m,
-                       weight_sums);
+        TakeTile<true>(job, heads, block, place, row, lanes, m, weight_sums);
       } else {
-        TakeTile<false>(maps, job, heads, block, place, row, lanes, m,
-                        weight_sums);
+        TakeTile<false>(job, heads, block, place, row, lanes, m, weight_sums);
       }
     }
     tile -= tiles;
@@ -535,9 +527,11 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
     }
   }
   if (threadIdx.x < 2 * kHead) {
-    m->weights[threadIdx.x / kHead][threadIdx.x % kHead] =
-        (threadIdx.x < kHead ? job.a.q_weight
-                             : job.a.k_weight)[threadIdx.x % kHead];
+    const float weight =
+        NotZero((threadIdx.x < kHead ? job.a.q_weight
+                                     : job.a.k_weight)[threadIdx.x % kHead]);
+    m->weights[0][threadIdx.x] = weight;
+    m->inverses[0][threadIdx.x] = 1 / weight;
   }
   __syncthreads();
   if (lanes.group >= kGroups) {
@@ -545,7 +539,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
     Help(maps, job, lanes, m);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kGroupRegisters));
-    Multiply(maps, job, lanes, m);
+    Multiply(job, lanes, m);
   }
   __syncthreads();
   if (threadIdx.x < 2 * kHead) {
@@ -553,7 +547,8 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
     for (int w = 0; w < kGroups * kGroupWarps; ++w) {
       sum += m->sums[w][0][threadIdx.x];
     }
-    partial[blockIdx.x * 2 * kHead + threadIdx.x] = sum;
+    partial[blockIdx.x * 2 * kHead + threadIdx.x] =
+        sum * kScale * m->inverses[0][threadIdx.x];
   }
 #endif
 }
@@ -571,18 +566,15 @@ void RunHopperAttentionBackward(const QkNormRope& a, int64_t queries,
     return hopper::MapOf(matrix, {count * kHead, rows, samples},
                          {kHead, kRows, 1});
   };
-  const BackwardMaps maps = {
-      map_of(forward.q, a.heads, a.tokens),
-      map_of(forward.k, a.heads, a.tokens), map_of(dmixed, a.heads, queries),
-      map_of(a.qkv, 3 * a.heads, a.tokens),
-      hopper::MapOf(a.qkv, {3 * a.heads * kHead, a.tokens, samples},
-                    {kHead, kGroupRows, 1})};
+  const BackwardMaps maps = {map_of(a.qkv, 3 * a.heads, a.tokens),
+                             map_of(dmixed, a.heads, queries)};
   const BackwardJob job = {a,
                            static_cast<int>(a.tokens),
                            static_cast<int>(queries),
                            static_cast<int>(heads),
                            forward.mixed,
                            forward.log_sum,
+                           forward.rstd,
                            dqkv};
   const auto kernel = a.tokens == kVitTokens
                           ? HopperAttentionBackwardKernel<kVitTokens>

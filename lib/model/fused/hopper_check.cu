@@ -73,8 +73,10 @@ void CheckQkvProduct(int64_t rows, int64_t heads, int64_t tokens) {
   CheckBuffer<Bf16> d_x(x), d_weight(weight), d_qkv(3 * rows * width);
   CheckBuffer<float> d_q(q_weight), d_k(k_weight), d_cos(cos), d_sin(sin),
       d_rstd(2 * rows * heads);
-  RunQkvProduct({d_x, d_weight,
-                 {d_qkv, d_q, d_k, d_cos, d_sin, rows, tokens, heads}, d_qkv,
+  RunQkvProduct({d_x,
+                 d_weight,
+                 {d_qkv, d_q, d_k, d_cos, d_sin, rows, tokens, heads},
+                 d_qkv,
                  d_rstd},
                 nullptr);
   const std::vector<double> all = d_qkv.Read(), all_rstd = d_rstd.Read();
@@ -138,11 +140,12 @@ void TimeHopperProducts(int64_t rows, int64_t width, int64_t hidden) {
        }));
   const int64_t tokens = 1024, heads = width / 64;
   CheckBuffer<Bf16> qkv(3 * rows * width);
-  CheckBuffer<float> table(Random<float>(tokens * 64)),
-      rstd(2 * rows * heads);
+  CheckBuffer<float> table(Random<float>(tokens * 64)), rstd(2 * rows * heads);
   const double us = Microseconds([&] {
-    RunQkvProduct({x, weight,
-                   {qkv, table, table, table, table, rows, tokens, heads}, qkv,
+    RunQkvProduct({x,
+                   weight,
+                   {qkv, table, table, table, table, rows, tokens, heads},
+                   qkv,
                    rstd},
                   nullptr);
   });

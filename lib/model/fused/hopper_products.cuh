@@ -276,13 +276,12 @@ __device__ void Multiply(const ProductMaps& maps, const ProductSizes& z,
             hopper::BeginProducts();
 #pragma unroll
             for (int k = 0; k < hopper::kTileRowBytes / 32; ++k) {
-              Operands::Multiply(
-                  sums[half],
-                  left.At(chunk % Memory::kLeft * kChunkBytes +
-                          half * kChunkBytes / 2 + k * 32),
-                  right.At(chunk % Memory::kRight * kChunkBytes +
-                           k * kRightStep),
-                  chunk > 0 || k > 0);
+              Operands::Multiply(sums[half],
+                                 left.At(chunk % Memory::kLeft * kChunkBytes +
+                                         half * kChunkBytes / 2 + k * 32),
+                                 right.At(chunk % Memory::kRight * kChunkBytes +
+                                          k * kRightStep),
+                                 chunk > 0 || k > 0);
             }
             hopper::EndProducts();
             // While the tensor cores are busy with the first half.
