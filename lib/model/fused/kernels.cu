@@ -213,16 +213,16 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ float shared[kHeadsPerBlock][2 * kHead];
   const int slot = threadIdx.x / kHeadLanes;
   const int c = (threadIdx.x % kHeadLanes) * 4;
-  float4 sums[2][2] = {}, weight[2][2], inverse[2][2];
-#pragma unroll
-  for (int part = 0; part < 2; ++part) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      weight[part][half] = NotZero(
-          Load((part == 0 ? a.q_weight : a.k_weight) + half * kHalf + c));
-      inverse[part][half] = Inverse(weight[part][half]);
-    }
+  // Of Q, then of K. In registers they would halve the number of warps.
+  __shared__ __align__(16) float weights[2 * kHead], inverses[2 * kHead];
+  if (threadIdx.x < 2 * kHead) {
+    const float weight = NotZero(
+        (threadIdx.x < kHead ? a.q_weight : a.k_weight)[threadIdx.x % kHead]);
+    weights[threadIdx.x] = weight;
+    inverses[threadIdx.x] = 1 / weight;
   }
+  __syncthreads();
+  float4 sums[2][2] = {};
   // One item is one head of one row: Q, K and V.
   const int64_t items = a.rows * a.heads;
   const int64_t step = static_cast<int64_t>(gridDim.x) * kHeadsPerBlock;
@@ -253,10 +253,14 @@ __global__ void __launch_bounds__(kThreads)
       if (inside) {
         sums[part][0] = sums[part][0] + product1;
         sums[part][1] = sums[part][1] + product2;
-        Store(dqkv + at + c,
-              (n1 * weight[part][0] - x1 * inverse[part][0] * dot) * rstd);
-        Store(dqkv + at + kHalf + c,
-              (n2 * weight[part][1] - x2 * inverse[part][1] * dot) * rstd);
+        const auto gradient = [&](float4 n, float4 x, int half) {
+          const int first = part * kHead + half * kHalf + c;
+          return (n * Load(weights + first) -
+                  x * Load(inverses + first) * dot) *
+                 rstd;
+        };
+        Store(dqkv + at + c, gradient(n1, x1, 0));
+        Store(dqkv + at + kHalf + c, gradient(n2, x2, 1));
       }
     }
     if (inside) {
@@ -269,15 +273,14 @@ __global__ void __launch_bounds__(kThreads)
   }
 #pragma unroll
   for (int part = 0; part < 2; ++part) {
-    Store(&shared[slot][part * kHead + c], sums[part][0] * inverse[part][0]);
-    Store(&shared[slot][part * kHead + kHalf + c],
-          sums[part][1] * inverse[part][1]);
+    Store(&shared[slot][part * kHead + c], sums[part][0]);
+    Store(&shared[slot][part * kHead + kHalf + c], sums[part][1]);
   }
   __syncthreads();
   if (threadIdx.x < 2 * kHead) {
     float sum = 0;
     for (int i = 0; i < kHeadsPerBlock; ++i) sum += shared[i][threadIdx.x];
-    partial[blockIdx.x * 2 * kHead + threadIdx.x] = sum;
+    partial[blockIdx.x * 2 * kHead + threadIdx.x] = sum * inverses[threadIdx.x];
   }
 }
 
