@@ -19,8 +19,8 @@ if [[ "${1:-}" == --full ]]; then
   if dev/python_env.sh --made configs/requirements/paper/torch_stack.lock \
     >/dev/null; then
     with+=,envs
-    # Code of one's own imports numpy.
-    path="$(dev/python_env.sh configs/requirements/paper/pillow.lock)/bin:"
+    # Code of one's own imports numpy, torch and OpenCV.
+    path="$(dev/python_env.sh configs/requirements/paper/torch_video.lock)/bin:"
   fi
   shift
 fi
