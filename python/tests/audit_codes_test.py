@@ -54,7 +54,7 @@ class CodesTest(unittest.TestCase):
             if found not in (item, -1)
         ]
         self.assertEqual(wrong, [])
-        share = sum(found >= 0 for found in read.items) / len(ITEMS)
+        share = sum(found >= 0 for found in read.items) / len(batch)
         self.assertGreaterEqual(share, least)
         return read
 
@@ -104,6 +104,14 @@ class CodesTest(unittest.TestCase):
                 self.assertLessEqual(set(pairs) - {(-1, -1)}, set(right))
                 self.assertGreaterEqual(len(set(pairs) & set(right)), least)
 
+    def test_an_image_that_lies_on_itself_shows_one_item(self):
+        def lay(image):
+            turned = image.transpose(Image.Transpose.ROTATE_90)
+            return Image.blend(image, turned, 0.3)
+
+        read = self.check(self.batch(lay)[:8], least=0.5)
+        self.assertEqual(set(read.seconds), {-1})
+
     def test_changes_of_color_are_read(self):
         chance = random.Random(4)
 
@@ -113,10 +121,8 @@ class CodesTest(unittest.TestCase):
         for kind in (ImageEnhance.Brightness, ImageEnhance.Contrast):
             self.check(self.batch(lambda i, kind=kind: change(kind, i)))
         # What is cut off cannot be read.
-        self.check(
-            self.batch(lambda i: change(ImageEnhance.Color, i, 0.5, 1.1))[:8],
-            least=0.1,
-        )
+        colors = self.batch(lambda i: change(ImageEnhance.Color, i))[:24]
+        self.check(colors, least=0.8)
 
         def hue(image):
             hue, saturation, value = image.convert("HSV").split()
@@ -125,7 +131,7 @@ class CodesTest(unittest.TestCase):
             turned = Image.merge("HSV", (hue, saturation, value))
             return turned.convert("RGB")
 
-        self.check(self.batch(hue)[:8], least=0.11)
+        self.check(self.batch(hue)[:8], least=0.88)
 
     def test_a_color_that_fills_is_not_black(self):
         plain = self.batch(lambda image: image)

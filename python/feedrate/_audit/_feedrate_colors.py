@@ -13,15 +13,19 @@ _TURNS = np.arange(-0.5, 0.5, 1 / 180)
 _SATURATIONS = 2.0 ** np.arange(-2, 1.01, 0.05)
 _LUMA = np.array([0.299, 0.587, 0.114])
 _GRAY = 0.3
+# Of channels: red, green and blue may be the other way round.
+_ORDERS = ([0, 1, 2], [2, 1, 0])
 
 
 def read_colors(blocks):
     """(item, second item) of an image; -1 for what is not sure. `blocks` are
     (channels, 2 pixels, blocks)."""
-    colors, votes = _clusters(blocks.astype(np.float64))
-    if len(colors) < 4:
+    every, counts = _clusters(blocks.astype(np.float64))
+    if len(every) < 4:
         return -1, -1
-    for channels in ([0, 1, 2], [2, 1, 0]):
+    gray = (every.max(axis=1) < _GRAY) | (every.min(axis=1) > 7 - _GRAY)
+    colors, votes = every[~gray], counts[~gray]
+    for channels in _ORDERS if len(colors) >= 4 else ():
         ordered = colors[:, channels]
         item = _turned(ordered, votes)
         if item >= 0:
@@ -30,13 +34,13 @@ def read_colors(blocks):
         if pair is None:
             pair = _mixed(ordered, votes)
         if pair is not None:
-            return pair
-    return -1, -1
+            return pair if pair[0] != pair[1] else (pair[0], -1)
+    return _saturated(every, counts), -1
 
 
 def _clusters(blocks):
-    """The colors that many blocks have, in levels of 0 to 7, and how many.
-    Black and white are left out."""
+    """The colors that many blocks have, and how many have each. The darkest
+    and the brightest values are taken for black, 0, and white, 7."""
     low, high = blocks.min(axis=1), blocks.max(axis=1)
     count = low.shape[1]
     black = np.sort(low, axis=1)[:, count // 64, None]
@@ -57,12 +61,29 @@ def _clusters(blocks):
         if near.sum() < 6:
             break
         left &= ~near
-        color = values[near].mean(axis=0)
-        if color.max() < _GRAY or color.min() > 7 - _GRAY:
-            continue
-        colors.append(color)
+        colors.append(values[near].mean(axis=0))
         votes.append(int(near.sum()))
     return np.array(colors).reshape(-1, 3), np.array(votes)
+
+
+def _saturated(every, counts):
+    """The item of an image whose saturation grew so much that colors are
+    darker than black or brighter than white in a channel, else -1. Black and
+    white have twice as many blocks as a color."""
+    order = counts.argsort()[::-1]
+    ends = every[order[:2]]
+    rest = order[2:]
+    if len(rest) < 4:
+        return -1
+    black, white = ends[ends.sum(axis=1).argsort()]
+    if (white - black).min() <= 0:
+        return -1
+    colors = (every[rest] - black) * 7 / (white - black)
+    for channels in _ORDERS:
+        item = _turned(colors[:, channels], counts[rest])
+        if item >= 0:
+            return item
+    return -1
 
 
 def _codes(levels, tolerance):
