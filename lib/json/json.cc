@@ -16,34 +16,65 @@ std::string Shown(const std::string& key) {
       .dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
+// Looks at all of a text before anything is kept of it. A callback of
+// Json::parse would do, but then the library looks at all members of an object
+// after each that is an object itself.
+class Checker final : public Json::json_sax_t {
+ public:
+  explicit Checker(std::string* why) : why_(*why) {}
+
+  bool start_object(size_t) override {
+    keys_.emplace_back();
+    return Opens();
+  }
+  bool key(std::string& key) override {
+    if (keys_.back().insert(key).second) return true;
+    why_ = "it says " + Shown(key) + " twice";
+    return false;
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    --depth_;
+    return true;
+  }
+  bool start_array(size_t) override { return Opens(); }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(int64_t) override { return true; }
+  bool number_unsigned(uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(Json::binary_t&) override { return true; }
+  bool parse_error(size_t, const std::string&,
+                   const Json::exception&) override {
+    why_ = "it is not JSON";
+    return false;
+  }
+
+ private:
+  bool Opens() {
+    if (++depth_ <= kMaxDepth) return true;
+    why_ = "it has more than 64 levels";
+    return false;
+  }
+
+  std::string& why_;
+  int depth_ = 0;
+  // The keys so far of each object that has begun and not ended.
+  std::vector<std::set<std::string>> keys_;
+};
+
 }  // namespace
 
 std::optional<Json> ParseJson(std::string_view text, std::string* why) {
   why->clear();
-  // The keys so far of each object that has begun and not ended.
-  std::vector<std::set<std::string>> keys;
-  const auto look = [&](int depth, Json::parse_event_t event, Json& value) {
-    const bool opens = event == Json::parse_event_t::object_start ||
-                       event == Json::parse_event_t::array_start;
-    // What is not kept takes no memory.
-    if (!why->empty()) return false;
-    if (opens && depth >= kMaxDepth) {
-      *why = "it has more than 64 levels";
-    } else if (event == Json::parse_event_t::object_start) {
-      keys.emplace_back();
-    } else if (event == Json::parse_event_t::object_end) {
-      keys.pop_back();
-    } else if (event == Json::parse_event_t::key &&
-               !keys.back().insert(value.get_ref<std::string&>()).second) {
-      *why = "it says " + Shown(value.get_ref<std::string&>()) + " twice";
-    }
-    return why->empty();
-  };
-  Json json = Json::parse(text, look, /*allow_exceptions=*/false);
-  if (!why->empty()) return std::nullopt;
-  if (!json.is_discarded()) return json;
-  *why = "it is not JSON";
-  return std::nullopt;
+  Checker checker(why);
+  if (!Json::sax_parse(text, &checker)) return std::nullopt;
+  return Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
 }
 
 const Json* MemberOf(const Json& json, std::string_view key) {

@@ -55,6 +55,15 @@ TEST(JsonTest, RefusesWhatIsNotJson) {
   }
 }
 
+// Would not end if each object took as long as there are objects beside it.
+TEST(JsonTest, TakesTimeInProportion) {
+  std::string text = "{";
+  for (int i = 0; i < 300000; ++i) {
+    text += "\"" + std::to_string(i) + "\":{},";
+  }
+  EXPECT_EQ(WhyNot(text + "\"end\":{}}"), "");
+}
+
 TEST(JsonTest, IsNotDeep) {
   EXPECT_EQ(WhyNot(std::string(64, '[') + std::string(64, ']')), "");
   EXPECT_EQ(WhyNot(std::string(65, '[') + std::string(65, ']')),
