@@ -9,12 +9,14 @@ libraries=("/usr/lib/$ARCH-linux-gnu" "/lib/$ARCH-linux-gnu")
 if [[ "$ARCH" == "$(uname -m)" ]]; then
   bazel=("$REPO_ROOT/dev/bazel.sh")
   built="bazel-bin"
+  compiler="gcc"
   strip="strip"
 else
   [[ "$ARCH" == "$CROSS_ARCH" ]] ||
     die "ARCH=$ARCH: want $(uname -m) or $CROSS_ARCH"
   bazel=("$REPO_ROOT/dev/cross.sh")
   built="dist/$ARCH/bin"
+  compiler="$ARCH-linux-gnu-gcc"
   strip="$ARCH-linux-gnu-strip"
   sysroot="$("$REPO_ROOT/dev/sysroot.sh")"
   libraries=("${libraries[@]/#/$sysroot}")
@@ -30,6 +32,13 @@ of_target+='|cupti).*)$'
 
 # Those of FFmpeg are built for bundles (dev/ffmpeg.sh).
 ffmpeg='^lib(av(codec|format|util)|swscale)\.so'
+
+# OpenCV asks LAPACK and BLAS for products and decompositions of matrices with more
+# than 25 rows, and GLX for windows; our operations have matrices of 8 by 8. curl asks
+# the others for protocols besides HTTP, cookies, Kerberos and names that are not
+# ASCII. With all that these need in turn, they take 30 MB (stand_in).
+matrices='^lib(lapack|blas|GLX)\.so'
+uncalled="$matrices|^lib(gssapi_krb5|idn2|lber-.*|ldap-.*|psl|rtmp|ssh2)\.so"
 
 # needed FILE: names of the shared libraries that it asks for. Read to the end: a
 # grep that stops at the first match ends readelf, and with it the pipe, by chance.
@@ -53,6 +62,25 @@ find_library() {
     fi
   done
   die "$1 is not in ${libraries[*]}"
+}
+
+# stand_in NAME USER LIB: in place of a library that is never called, one that has
+# the functions which USER takes from it, in the same versions.
+stand_in() {
+  local body='return 0;' functions version script=()
+  if [[ "$1" =~ $matrices ]]; then body='__builtin_trap();'; fi
+  functions="$(nm -D --undefined-only "$2" | sed -n 's/^ *U //p' |
+    grep -xF "$(nm -D --defined-only "$(find_library "$1")" |
+      sed -n 's/.* [A-Z] //p' | sed 's/@@/@/')")"
+  sed -n 's/.*@//p' <<<"$functions" | sort -u | while IFS= read -r version; do
+    echo "$version { global: $(sed -n "s/@$version\$/;/p" <<<"$functions" | xargs) };"
+  done >"$3/versions"
+  if [[ -s "$3/versions" ]]; then script=("-Wl,--version-script=$3/versions"); fi
+  sed "s/@.*//; s/.*/long &(void) { $body }/" <<<"$functions" |
+    "$compiler" -O2 -shared -fPIC -nostdlib -Wl,--build-id=none "-Wl,-soname,$1" \
+      "${script[@]}" -w -x c -o "$3/$1" -
+  rm "$3/versions"
+  "$strip" --strip-unneeded "$3/$1"
 }
 
 # add_library NAME LIB: one library, and the license of the package that owns it.
@@ -92,6 +120,10 @@ add_libraries() {
   local name
   for name in $(needed "$1"); do
     if [[ "$name" =~ $of_target || -e "$2/$name" ]]; then continue; fi
+    if [[ "$name" =~ $uncalled ]]; then
+      stand_in "$name" "$1" "$2"
+      continue
+    fi
     add_library "$name" "$2"
     add_libraries "$2/$name" "$2"
   done
