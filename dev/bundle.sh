@@ -10,7 +10,9 @@
 #     bin/          the programs, and `feedrate`, which launches them
 #     libexec/      what runners start: worker_* and python/; cpu/ and cuda/ with
 #                   workers that link torch (dev/torch_worker.sh); scripts behind
-#                   feedrate demo, doctor, envs and torch
+#                   feedrate demo, doctor, envs and torch. With all programs: the
+#                   executables that hold them (tools/programs), which the files of
+#                   their names start
 #     lib/          the shared libraries they need, and licenses/ of those
 #     configs/      what the programs read
 #     completions/  for bash, zsh and fish
@@ -42,6 +44,23 @@ add_program() {
   local source="$built/tools/$1/$1"
   [[ -x "$source" ]] || die "//tools/$1 makes no program $1"
   add_binary "$source" "$2/bin/$1" "$2/lib"
+}
+
+# is_shared NAME: whether the code of a program or worker is in one of tools/programs.
+is_shared() { grep -q "[/:]$1\"" tools/programs/BUILD; }
+
+# add_many EXECUTABLE BUNDLE: one of tools/programs, and files that start its
+# programs and workers.
+add_many() {
+  local name place
+  add_binary "$built/tools/programs/$1" "$2/libexec/$1" "$2/lib"
+  while IFS= read -r name; do
+    place=bin
+    if [[ "$name" == worker_* ]]; then place=libexec; fi
+    "$compiler" -O2 -ffreestanding -fno-tree-loop-distribute-patterns \
+      -fno-stack-protector -static -nostdlib -no-pie -fno-pie -Wl,--build-id=none \
+      -s "-DNEXT=\"$1\"" -o "$2/$place/$name" tools/programs/start.c
+  done < <(sed -n 's/PROGRAM(\(.*\))/\1/p' "$built/tools/programs/$1_table.inc")
 }
 
 # Runners start processes that hold the libraries under test.
@@ -154,12 +173,26 @@ main() {
     objects+=(//lib/loader/mixture:feedrate_frames)
   fi
   [[ ${#tools[@]} -gt 0 ]] || die "there is no program in tools/"
-  local workers torch_workers worker cuda=()
+  local workers torch_workers torch_files worker cuda=()
   mapfile -t workers < <(worker_labels "${tools[@]}")
   mapfile -t torch_workers < <(torch_labels "${tools[@]}")
   # This machine's own print the version and the completions.
   if [[ "$ARCH" != "$(uname -m)" ]]; then
     dev/bazel.sh build "${tools[@]/#///tools/}"
+  fi
+  # With CUDA=1 some libraries are larger than the code that programs share.
+  local many=() separate=("${tools[@]}") name
+  torch_files=("${torch_workers[@]}")
+  if [[ -z "$some" && -z "${CUDA:-}" ]]; then
+    many=(light_programs loading_programs loading_workers)
+    separate=()
+    for tool in "${tools[@]}"; do is_shared "$tool" || separate+=("$tool"); done
+    mapfile -t workers < <(for worker in "${workers[@]}"; do
+      is_shared "${worker##*:}" || echo "$worker"
+    done)
+    if [[ ${#torch_workers[@]} -gt 0 ]]; then
+      torch_files=(//lib/adapters/torch:worker_torch //tools/programs:model_programs)
+    fi
   fi
 
   local dist="${BUNDLE_DIST:-dist}"
@@ -168,21 +201,19 @@ main() {
   trap 'rm -rf "${new:?}"' EXIT
   mkdir -p "$new"/{bin,lib,libexec}
   # Both builds of these workers have the same place.
-  if [[ ${#torch_workers[@]} -gt 0 ]]; then
-    "${bazel[@]}" build "${torch_workers[@]}"
-    add_workers "$new" cpu "${torch_workers[@]}"
+  if [[ ${#torch_files[@]} -gt 0 ]]; then
+    "${bazel[@]}" build "${torch_files[@]}"
+    add_workers "$new" cpu "${torch_files[@]}"
   fi
   if [[ -n "${CUDA:-}" ]]; then cuda=(--config=cuda "${torch_workers[@]}"); fi
-  "${bazel[@]}" build "${cuda[@]}" "${tools[@]/#///tools/}" "${workers[@]}" \
-    "${objects[@]}"
+  "${bazel[@]}" build "${cuda[@]}" "${separate[@]/#///tools/}" "${workers[@]}" \
+    "${many[@]/#///tools/programs:}" "${objects[@]}"
   if [[ -n "${CUDA:-}" ]]; then add_workers "$new" cuda "${torch_workers[@]}"; fi
   for worker in "${torch_workers[@]}"; do
     install -m 755 dev/torch_worker.sh "$new/libexec/${worker##*:}"
   done
-  for tool in "${tools[@]}"; do
-    add_program "$tool" "$new"
-    programs+=("bazel-bin/tools/$tool/$tool")
-  done
+  for tool in "${separate[@]}"; do add_program "$tool" "$new"; done
+  for name in "${many[@]}"; do add_many "$name" "$new"; done
   add_workers "$new" . "${workers[@]}"
   if compgen -G "$new/libexec/*" >/dev/null; then add_scripts "$new"; fi
   # What `audit` puts into a training.
@@ -201,11 +232,16 @@ main() {
     -exec dev/older_symbols.py {} +
   rmdir --ignore-fail-on-non-empty "$new/libexec"
   add_files "$new"
-  if [[ "$ARCH" == "$(uname -m)" ]]; then launcher="$new/bin/feedrate"; fi
+  if [[ "$ARCH" == "$(uname -m)" ]]; then
+    launcher="$new/bin/feedrate"
+    programs=("${tools[@]/#/$new/bin/}")
+  else
+    for tool in "${tools[@]}"; do programs+=("bazel-bin/tools/$tool/$tool"); done
+  fi
   dev/completions.sh "$new/completions" "${programs[@]}" "$launcher"
+  version="$("${programs[0]}" --version | cut -d' ' -f2)"
   chmod -R u=rwX,go=rX "$new"
 
-  version="$("${programs[0]}" --version | cut -d' ' -f2)"
   folder="$dist/feedrate-$version-linux-$ARCH$some"
   rm -rf "$folder" "$folder.tar.gz"
   mv -T "$new" "$folder"

@@ -2,7 +2,8 @@
 # Becomes the worker of the same name for the torch of this machine. In a bundle
 # libexec/worker_train is this file, and two programs stand behind it: one in
 # cuda/, which needs all libraries of a torch for GPUs, and one in cpu/, which is
-# taken without them. Bundles without CUDA=1 have cpu/ alone.
+# taken without them. Bundles without CUDA=1 have cpu/ alone; with all programs, one
+# executable there holds the workers of train and eval.
 #
 #   worker_train --which    says which one and why: cpu: libcublas.so.13 is missing
 set -eu
@@ -26,5 +27,8 @@ fi
 if [ "${1:-}" = --which ]; then
   echo "$kind${why:+: $why}"
   exit 0
+fi
+if [ ! -e "$here/$kind/$name" ]; then
+  exec "$here/$kind/model_programs" "$name" "$@"
 fi
 exec "$here/$kind/$name" "$@"

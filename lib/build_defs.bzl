@@ -113,3 +113,76 @@ def feedrate_binary(name, deps = [], **kwargs):
         deps = deps + precompiled_deps,
         **kwargs
     )
+
+def feedrate_program(name, srcs = ["main.cc"], deps = [], tags = [], **kwargs):
+    """A feedrate_binary whose main() can be one of many in an executable.
+
+    NAME_main is a library with the function feedrate_main_NAME.
+
+    Args:
+      name: of the program.
+      srcs: its sources.
+      deps: of the sources.
+      tags: of the targets.
+      **kwargs: anything else that cc_binary takes.
+    """
+    main = "feedrate_main_" + name
+    renamed = name + "_main.h"
+    native.genrule(
+        name = name + "_renamed",
+        outs = [renamed],
+        cmd = "echo '#define main %s' > $@" % main,
+        tags = tags,
+    )
+    cc_library(
+        name = name + "_main",
+        srcs = srcs + [renamed],
+        # After the precompiled header, which is for files that define nothing.
+        copts = precompiled_copts +
+                ["-include", "$(BINDIR)/%s/%s" % (native.package_name(), renamed)],
+        tags = tags,
+        visibility = ["//tools/programs:__pkg__"],
+        deps = deps + precompiled_deps,
+    )
+    native.genrule(
+        name = name + "_entry",
+        outs = [name + "_entry.cc"],
+        cmd = "echo 'int %s(int, char**); int main(int argc, char** argv) " % main +
+              "{ return %s(argc, argv); }' > $@" % main,
+        tags = tags,
+    )
+    cc_binary(
+        name = name,
+        srcs = [name + "_entry.cc"],
+        tags = tags,
+        deps = [":" + name + "_main"],
+        **kwargs
+    )
+
+def feedrate_programs(name, programs, **kwargs):
+    """An executable with many programs, each of which is a feedrate_program.
+
+    Args:
+      name: of the executable.
+      programs: their labels.
+      **kwargs: anything else that cc_binary takes.
+    """
+    names = [program.split(":")[-1].split("/")[-1] for program in programs]
+    native.genrule(
+        name = name + "_table",
+        outs = [name + "_table.inc"],
+        cmd = "printf 'PROGRAM(%%s)\\n' %s > $@" % " ".join(names),
+    )
+    cc_binary(
+        name = name,
+        srcs = [
+            "programs.cc",
+            name + "_table.inc",
+        ],
+        copts = ['-DTABLE=\\"%s/%s_table.inc\\"' % (native.package_name(), name)],
+        deps = [
+            (program if ":" in program else program + ":" + program.split("/")[-1]) + "_main"
+            for program in programs
+        ] + ["//lib/base:confinement"],
+        **kwargs
+    )

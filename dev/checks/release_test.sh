@@ -84,22 +84,34 @@ bundle="$work/other/feedrate/bundle"
 # As pip leaves them; zipfile does not, and QEMU runs nothing else.
 chmod -R u+x "$bundle/bin" "$bundle/libexec"
 emulate=("qemu-$CROSS_ARCH-static" -L "$(dev/sysroot.sh)")
-for name in $(./feedrate list); do
-  expect_eq "$name in QEMU" \
-    "$("${emulate[@]}" "$bundle/bin/$name" --version 2>&1)" "$name $version"
-done
-# A program in QEMU starts others without it.
-for name in null opencv ffmpeg native; do
-  path="$bundle/libexec/worker_$name"
-  mv "$path" "$path.real"
-  printf '#!/bin/sh\nexec %s "$@"\n' "${emulate[*]} $path.real" >"$path"
+# A program in QEMU starts others without it, so files that start one of
+# tools/programs become scripts.
+path="$bundle/libexec/light_programs"
+mv "$path" "$path.real"
+printf '#!/bin/sh\necho "%s"\n' "\$0" >"$path"
+chmod +x "$path"
+expect_eq "bin/plan starts" "$("${emulate[@]}" "$bundle/bin/plan")" \
+  "$bundle/bin/../libexec/light_programs"
+mv "$path.real" "$path"
+for path in "$bundle"/bin/* "$bundle"/libexec/worker_*; do
+  if ! head -c 4 "$path" | grep -q ELF; then continue; fi
+  # What it starts; others are whole programs.
+  next="$(LC_ALL=C sed -n 's/.*\(libexec\/[a-z]*_[a-z]*s\);.*/\1/p; /libexec/q' "$path")"
+  if [[ -z "$next" ]]; then
+    next="libexec/${path##*/}.real"
+    mv "$path" "$bundle/$next"
+  fi
+  printf '#!/bin/sh\nexec %s "$@"\n' "${emulate[*]} -0 $path $bundle/$next" >"$path"
   chmod +x "$path"
+done
+for name in $(./feedrate list); do
+  expect_eq "$name in QEMU" "$("$bundle/bin/$name" --version 2>&1)" "$name $version"
 done
 # measured LIBRARY PROGRAM FLAGS: it makes a row. In QEMU, speed may end it early.
 measured() {
   local library="$1" program="$2" rows
   shift 2
-  rows="$(XDG_CACHE_HOME="$work/cache" "${emulate[@]}" "$bundle/bin/$program" \
+  rows="$(XDG_CACHE_HOME="$work/cache" "$bundle/bin/$program" \
     "--libraries=$library" --num_runs=1 --format=jsonl "$@" \
     2>"$work/log")" || true
   [[ "$rows" =~ \"library\":\"$library\".*\"status\":\"(ok|early_stopped)\" ]] ||

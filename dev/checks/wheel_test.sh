@@ -66,7 +66,7 @@ expect_eq completion "$(here bash -c 'source "$0"
   echo "$COMPREPLY"' "$script")" "--emit="
 
 here feedrate doctor >"$work/doctor" || fail "doctor: exit $?"
-expect_text doctor "$work/doctor" '^programs  *ok  *15 start' \
+expect_text doctor "$work/doctor" '^programs  *ok  *16 start' \
   '^worker opencv  *ok' '^worker ffmpeg  *ok' '^worker native  *ok' \
   '^environments  *missing .*pillow' '^environments: feedrate envs'
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "gflags/gflags.h"
+#include "lib/base/tool/flags.h"
 #include "lib/base/tool/tool_info.h"
 
 namespace feedrate {
@@ -39,7 +39,7 @@ T* Register(const OverrideFlag& flag) {
   return value;
 }
 
-bool RegisterAll() {
+void RegisterAll() {
   for (const OverrideFlag& flag : OverrideFlags()) {
     if (flag.help == nullptr) continue;
     if (flag.type == FlagType::kInt32) Register<int32_t>(flag);
@@ -51,10 +51,9 @@ bool RegisterAll() {
       gflags::RegisterFlagValidator(value, &AddSubjects);
     }
   }
-  return true;
 }
 
-const bool registered = RegisterAll();
+FileFlags flags(kOverrideFlagsFile, RegisterAll);
 
 }  // namespace
 

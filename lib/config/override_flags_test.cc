@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "gflags/gflags.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
+#include "lib/base/tool/flags.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
 
@@ -20,6 +20,9 @@ using ::testing::Field;
 using FieldType = google::protobuf::FieldDescriptor;
 
 class OverrideFlagsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { FileFlags::Register({kOverrideFlagsFile}); }
+
  private:
   gflags::FlagSaver saver_;
 };

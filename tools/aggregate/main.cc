@@ -10,11 +10,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_split.h"
-#include "gflags/gflags.h"
 #include "lib/analysis/aggregate/run_aggregate.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/base/tool/flags.h"
 #include "lib/base/tool/tool_main.h"
 #include "lib/records/record_io.h"
 

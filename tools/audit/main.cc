@@ -13,11 +13,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "gflags/gflags.h"
 #include "lib/audit/audit_training.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/flags.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
 

@@ -10,12 +10,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gflags/gflags.h"
 #include "lib/analysis/coverage/coverage.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/flags.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
 #include "lib/records/job.pb.h"

@@ -11,11 +11,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gflags/gflags.h"
 #include "lib/base/confinement.h"
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/flags.h"
 #include "lib/base/tool/tool_main.h"
 #include "lib/config/override_flags.h"
 #include "lib/runner/core/run.h"

@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_split.h"
-#include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/base/tool/flags.h"
 #include "lib/base/tool/tool_main.h"
 #include "lib/config/override_flags.h"
 #include "lib/planning/emit/run_plan.h"

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "gflags/gflags.h"
 #include "lib/analysis/report/make_report.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/base/tool/flags.h"
 #include "lib/base/tool/tool_main.h"
 
 DEFINE_string(output, "",

@@ -5,16 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/flags.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
 #include "lib/config/override_flags.h"
@@ -129,14 +128,13 @@ ToolInfo Info() {
 }
 
 template <typename T>
-bool Register(const TrainSetting& setting, T usual) {
+void Register(const TrainSetting& setting, T usual) {
   gflags::FlagRegisterer(setting.flag, setting.help, kFlagsFile, new T(usual),
                          new T(usual));
-  return true;
 }
 
 // Defines the flag of a setting.
-bool DefineFlag(const TrainSetting& setting) {
+void DefineFlag(const TrainSetting& setting) {
   const std::string usual = setting.usual;
   int64_t whole = 0;
   double number = 0;
@@ -144,19 +142,22 @@ bool DefineFlag(const TrainSetting& setting) {
     case SettingType::kTruth:
       return Register(setting, usual == "1");
     case SettingType::kWhole:
-      return absl::SimpleAtoi(usual, &whole) && Register(setting, whole);
+      if (absl::SimpleAtoi(usual, &whole)) Register(setting, whole);
+      return;
     case SettingType::kNumber:
     case SettingType::kPositive:
-      return absl::SimpleAtod(usual, &number) && Register(setting, number);
+      if (absl::SimpleAtod(usual, &number)) Register(setting, number);
+      return;
     default:
       return Register(setting, usual);
   }
 }
 
-const bool defined =
-    absl::c_all_of(TrainSettingTable(), [](const TrainSetting& setting) {
-      return *setting.flag == '\0' || DefineFlag(setting);
-    });
+FileFlags settings_flags(kFlagsFile, [] {
+  for (const TrainSetting& setting : TrainSettingTable()) {
+    if (*setting.flag != '\0') DefineFlag(setting);
+  }
+});
 
 // The settings of jobs whose flags were given.
 std::map<std::string, std::string> SettingsFromFlags() {

@@ -19,10 +19,10 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
-#include "gflags/gflags.h"
 #include "glog/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/base/tool/flags.h"
 
 namespace feedrate {
 namespace {
@@ -107,6 +107,7 @@ bool Find(const std::string& name, CommandLineFlagInfo* info, bool* negated) {
 
 absl::StatusOr<std::vector<std::string>> ParseFlags(
     const std::vector<std::string>& args) {
+  FileFlags::Register({__FILE__});
   std::vector<std::string> positional;
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i] == "--") {
@@ -291,6 +292,7 @@ int ToolMain(int argc, char** argv, const ToolInfo& info,
   // A file that grows over the limit of `ulimit -f` is an error with a message,
   // and what is half-written is removed.
   signal(SIGXFSZ, SIG_IGN);
+  FileFlags::Register(info.flag_files);
   google::InitGoogleLogging(argv[0]);
   OutputBuffer output;
   absl::StatusOr<ExitCode> code =

@@ -127,7 +127,10 @@ std::string TaskSettings(const CampaignTask& task, const RunConfig& config) {
 absl::StatusOr<std::string> BinFolder(const CampaignOptions& options) {
   if (!options.bin.empty()) return options.bin;
   ASSIGN_OR_RETURN(const std::string program, ProgramPath());
-  return ParentFolder(program);
+  const std::string folder = ParentFolder(program);
+  // A bundle starts from bin/ what is in libexec/ (tools/programs).
+  const std::string bin = JoinPath(ParentFolder(folder), "bin");
+  return IsFile(JoinPath(bin, "plan")) ? bin : folder;
 }
 
 // Writes the jobs of one task after the other.

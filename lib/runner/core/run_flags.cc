@@ -6,9 +6,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/base/tool/flags.h"
 #include "lib/config/override_flags.h"
 #include "lib/records/attempts.h"
 

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/tool/flags.h"
 #include "lib/runner/core/audit.h"
 
 DEFINE_bool(audit, false,
