@@ -72,7 +72,7 @@ expect_text doctor "$work/doctor" '^programs  *ok  *16 start' \
 
 # A workflow for CI, and its step that gets feedrate, from the wheel alone.
 here feedrate ci-workflow --bundle=any.whl --command=./bench >"$work/workflow"
-expect_text ci-workflow "$work/workflow" 'duel --a='
+expect_text ci-workflow "$work/workflow" 'set -- --a='
 here env RUNNER_TEMP="$work/runner" GITHUB_PATH="$work/github_path" SHA256="" \
   BUNDLE="$(echo "$dist"/feedrate-*"$(uname -m)".whl)" PIP_NO_INDEX=1 \
   bash -euo pipefail -c "$(cd "$REPO_ROOT/dev" &&
@@ -82,8 +82,8 @@ expect_eq "programs of the step" \
   "$(here "$(cat "$work/github_path")/duel" --version)" "duel $version"
 
 here feedrate study --output=study --rounds=1 --steps=4 --warmup=1 \
-  --dataset=synthetic:episodes,datasets=2,episodes=2,frames=8 mix_block >"$work/study"
-expect_text study "$work/study" '^  mix_block_length 4: .* samples/s'
+  --dataset=synthetic:episodes,datasets=2,episodes=2,frames=8 mix_block >"$work/study.txt"
+expect_text study "$work/study.txt" '^  mix_block_length 4: .* samples/s'
 
 started="$(date +%s)"
 here feedrate demo >"$work/demo" 2>"$work/demo.err" ||
