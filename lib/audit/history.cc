@@ -241,7 +241,12 @@ class Builder {
         piece.ranks.push_back(BatchesOf(rank, rank_steps, g, first));
       }
       epoch.pieces.push_back(std::move(piece));
-      epoch.whole = IsWhole(first, groups[g].first, groups[g].second.size());
+      // A rank may go on to the next epoch before the first one says so.
+      epoch.whole = absl::c_any_of(life.ranks, [&](const SeenRank& rank) {
+        const auto own = Groups(rank, rank_steps);
+        return g < own.size() &&
+               IsWhole(rank, own[g].first, own[g].second.size());
+      });
       if (const SeenPass* pass = FindPass(first, groups[g].first)) {
         epoch.replacement = epoch.replacement || pass->replacement;
         if (!epoch.drop_last.has_value()) epoch.drop_last = pass->drop_last;

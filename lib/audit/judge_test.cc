@@ -148,6 +148,33 @@ TEST(JudgeTest, ARestartThatSkipsTheRestOfItsEpoch) {
   }
 }
 
+TEST(JudgeTest, ARankThatWentOnSaysThatTheEpochWasWhole) {
+  // The first rank is killed between its last batch and the next epoch.
+  const auto half = [](uint64_t seed, size_t rank) {
+    const std::vector<int64_t> all = Shuffled(seed);
+    const auto middle = all.begin() + kItems / 2;
+    return rank == 0 ? std::vector<int64_t>(all.begin(), middle)
+                     : std::vector<int64_t>(middle, all.end());
+  };
+  Runs whole, killed;
+  for (size_t rank : {0, 1}) {
+    whole.rank_index = killed.rank_index = rank;
+    whole.weights = killed.weights = 0;
+    for (uint64_t seed : {1, 2}) whole.Pass(half(seed, rank));
+    killed.Pass(half(1, rank), 0, -1, rank == 1);
+    killed.rank().end_weights = killed.weights + 1;
+  }
+  killed.Pass(half(2, 1), 0, 1, false);
+  killed.rank_index = 0;
+  killed.Restart(5);
+  for (size_t rank : {0, 1}) {
+    killed.rank_index = rank;
+    killed.weights = 5;
+    killed.Pass(half(2, rank));
+  }
+  EXPECT_THAT(FaultsOf(whole, &killed), IsEmpty());
+}
+
 TEST(JudgeTest, ARestartWithUnknownWeightsCannotBeJudged) {
   Runs runs = Killed(5);
   runs.run.lives[1].ranks[0].training[0].weights = 999;

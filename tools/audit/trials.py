@@ -14,6 +14,7 @@ gets a line per trial; those that are there are not run again.
 import argparse
 import collections
 import concurrent.futures
+import importlib.util
 import json
 import os
 import pathlib
@@ -114,6 +115,9 @@ class Trial:
         ]
         if chance.random() < 0.3 and loader != "stream":
             self.flags.append(f"--restart_world_size={chance.randrange(1, 4)}")
+            if loader == "endless":
+                # Other ranks would drop other items.
+                settings["drop_last"] = 0
         if loader == "mixture":
             self.flags.append("--weights=0.6,0.4")
         self.fault = fault
@@ -197,6 +201,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--log", type=pathlib.Path)
     options = parser.parse_args()
+    if importlib.util.find_spec("numpy") is None:
+        sys.exit("trials.py: needs a Python that has numpy")
     names = list(FAULTS)
     work = [("", number) for number in range(options.honest)]
     work += [(names[n % len(names)], n) for n in range(options.injected)]
