@@ -75,6 +75,19 @@ for mistake in "$work/none: No such file or directory; name a folder" \
   [[ "$err" == *"$mistake"* ]] || fail "bench: $err"
 done
 
+# What is left out is told: files that cannot be used, and those beyond a part.
+mkdir "$work/many"
+for ((i = 0; i < 399; ++i)); do
+  ln -s "$REPO_ROOT/testdata/media/gray_1.png" "$work/many/$i.png"
+done
+for i in 1 2; do echo "no image" >"$work/many/$i.jpg"; done
+./feedrate bench "$work/many" --output="$work/bench" --libraries=native --runs=1 \
+  >"$work/answer" 2>"$work/err" || fail "bench of many: $(cat "$work/err")"
+for words in '^401 images, .*; the first 400 are read; ' \
+  '^  [12] of 400 files cannot be used; the first is .*jpg: is of an unknown'; do
+  grep -q "$words" "$work/answer" || fail "bench of many: $(cat "$work/answer")"
+done
+
 code=0
 err="$(./feedrate bench --runs=x testdata/media 2>&1)" || code=$?
 expect_eq "bench --runs=x" "$code $(wc -l <<<"$err")" "1 1"

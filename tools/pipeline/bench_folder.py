@@ -308,8 +308,11 @@ def limits(kind, flags, count, rows, best):
         yield f"{100 * statistics.median(shares):.0f}% of its limit, {name}"
     for row in own[:1]:
         loader = row.get("loader", {})
-        for error in loader.get("errors", [])[:5]:
-            yield f"cannot be used: {error}"
+        for error in loader.get("errors", [])[:1]:
+            yield (
+                f"{loader['errors_total']} of {row['num_items']} files cannot"
+                f" be used; the first is {error['path']}: {error['reason']}"
+            )
 
 
 def feed_lines(best):
@@ -352,9 +355,12 @@ def main():
         mistake(f"--output: {error}")
     rows = flags.output / "rows.jsonl"
     rows.unlink(missing_ok=True)
+    part = ""
+    if count > what.items > 0:
+        part = f"; the first {what.items} are read"
     print(
-        f"{in_words(kind, count)}, {size / 1e6:,.0f} MB, in {flags.folder};"
-        f" {processors()} processors; about a minute\n",
+        f"{in_words(kind, count)}, {size / 1e6:,.0f} MB, in {flags.folder}"
+        f"{part}; {processors()} processors; about a minute\n",
         flush=True,
     )
     libraries = flags.libraries or what.libraries
