@@ -57,6 +57,10 @@ set -- --a="$A" --b="$B" --metrics="$METRICS" --output=rows.jsonl
 # Code of others may look fast without being fast.
 fork=no
 if [ -n "$FROM" ] && [ "$FROM" != "$GITHUB_REPOSITORY" ]; then fork=yes; fi
+case "$DISTRUST" in
+  true|false|auto) ;;
+  *) echo "::error::distrust: must be true, false or auto"; exit 1 ;;
+esac
 case "$DISTRUST $fork $A $B" in
   true*|'auto yes '*{seed}*{seed}*) set -- --distrust "$@" ;;
   'auto yes '*)
@@ -188,8 +192,11 @@ def checkout(side, ref, credentials="false"):
     )
 
 
-# The repository of the pull request.
-FROM = "${{ github.event.pull_request.head.repo.full_name }}"
+# The repository of the pull request; that of one whose fork is gone has no name.
+FROM = (
+    "${{ github.event.pull_request.head.repo.full_name"
+    " || github.event.pull_request.head.sha }}"
+)
 
 BASE = checkout("base", "${{ github.event.pull_request.base.sha }}")
 HEAD = checkout("head", "${{ github.event.pull_request.head.sha }}")
@@ -525,6 +532,14 @@ def main():
     )
     parser.add_argument("--output", type=pathlib.Path, help="default: stdout")
     args = parser.parse_args()
+    for name in ("runner", "baseline_runner"):
+        label = getattr(args, name)
+        if label and not re.fullmatch(r"[\w.-]+|\[[\w., -]+\]", label):
+            flag = name.replace("_", "-")
+            sys.exit(
+                f"ci_workflow.py: --{flag}: write a label, such as"
+                " ubuntu-24.04, or several: [self-hosted, gpu]"
+            )
     if args.action:
         text = action()
     elif not args.command or not args.bundle:

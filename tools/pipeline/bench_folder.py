@@ -12,11 +12,11 @@ and a page with charts go to the folder --output.
 
 import argparse
 import collections
-import itertools
 import json
 import math
 import os
 import pathlib
+import stat
 import statistics
 import subprocess
 import sys
@@ -29,7 +29,7 @@ ROOT = BUNDLE or HERE.parents[1]
 
 IMAGES = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".ppm", ".pgm"}
 VIDEOS = {".mp4", ".mkv", ".avi", ".mov", ".webm"}
-# Files that a look at a folder counts at most.
+# Files and folders that a look at a folder counts at most.
 MOST_FILES = 1_000_000
 
 # What is measured of files of a kind, and in which words. `items` per run.
@@ -90,21 +90,41 @@ def mistake(text):
     sys.exit(f"bench: {text}")
 
 
-def walk(folder, seconds=math.inf):
-    """The files of a folder; links to folders are followed once."""
-    seen = set()
+def status_of(path):
+    """Of what a link leads to; None where that cannot be looked at."""
+    try:
+        return os.stat(path)
+    except OSError:
+        return None
+
+
+def walk(folder, most=MOST_FILES, seconds=math.inf):
+    """(path, status) of the files of a folder, of at most so many entries.
+    Links to folders are followed, and each folder is looked into once."""
     end = time.monotonic() + seconds
-    for place, folders, files in os.walk(folder, followlinks=True):
-        if time.monotonic() > end:
-            return
-        real = os.path.realpath(place)
-        # A virtual environment has files of programs, not of yours.
-        if real in seen or "pyvenv.cfg" in files:
-            folders.clear()
+    waiting, seen, looked_at = [folder], set(), 0
+    while waiting:
+        place = waiting.pop()
+        try:
+            names = [entry.name for entry in os.scandir(place)]
+        except OSError:
             continue
-        seen.add(real)
-        for name in files:
-            yield pathlib.Path(place, name)
+        # A virtual environment has files of programs, not of yours.
+        if "pyvenv.cfg" in names:
+            continue
+        for name in names:
+            looked_at += 1
+            if looked_at > most or time.monotonic() > end:
+                return
+            path = os.path.join(place, name)
+            status = status_of(path)
+            if status is None:
+                continue
+            if not stat.S_ISDIR(status.st_mode):
+                yield pathlib.Path(path), status
+            elif (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
+                waiting.append(path)
 
 
 def kind_of(path):
@@ -122,10 +142,10 @@ def kind_of(path):
 def look_at(folder, most=MOST_FILES, seconds=math.inf):
     """(kind, number of files, bytes) of what a folder has most of, or None."""
     counts, sizes = collections.Counter(), collections.Counter()
-    for path in itertools.islice(walk(folder, seconds), most):
-        if path.is_file():
+    for path, status in walk(folder, most, seconds):
+        if stat.S_ISREG(status.st_mode):
             counts[kind_of(path)] += 1
-            sizes[kind_of(path)] += path.stat().st_size
+            sizes[kind_of(path)] += status.st_size
     if counts["episode"]:
         # Images and videos beside it belong to its episodes.
         return "episode", counts["episode"], sum(sizes.values())
