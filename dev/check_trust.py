@@ -73,7 +73,7 @@ LINES = [
         "a Dialect, which knows the host that the user named",
     ),
     (
-        r"\"(curl|wget|aws|gcloud|gsutil)\"",
+        r"\"[\w/]*\b(curl|wget|aws|gcloud|gsutil|ssh|scp|rsync)\"",
         ".cc .h .py",
         ["lib/staging/remote.cc"],
         "DescribeRemote and FetchCommand of lib/staging/remote.h",
@@ -100,23 +100,27 @@ LINES = [
         "other harnesses, lib/json/json.h for the rest",
     ),
     (
-        r"\b(system|popen|exec[lv]p?e?|posix_spawnp?)\("
+        r"\b(system|popen|f?exec[lv]p?e?|execveat|posix_spawnp?)\("
         r"|\"[\w/]*\bsh\", *\"-c\"|\"[\w/]*\b(ba|da|z)sh\", *\"-c\"",
         ".cc .h .py",
         PROCESSES,
         "an argument vector: lib/staging/subprocess.h or lib/worker",
     ),
     (
-        r"shell *= *True|\bos\.(system|popen|exec\w*|spawn\w*)\("
-        r"|\b(eval|exec)\(|\bfrom os import (system|popen)|\brunpy\.",
+        r"shell *= *True|\b(os|pty)\.(system|popen|exec\w*|spawn\w*)\("
+        r"|\b(eval|exec)\(|\bfrom os import (system|popen)|\brunpy\."
+        r"|\b(getoutput|getstatusoutput|create_subprocess_shell)\("
+        r"|(?<![\w.])compile\(|\bcode\.(interact|Interactive\w+)\("
+        r"|python3?\", *\"-c\"|\bfrom jinja2\b|\bjinja2\.",
         ".py",
         ["python/feedrate/__main__.py"],
         "an argument vector; lib/adapters/python/params.py reads parameters",
     ),
     (
-        r"\bpickle\.(loads?|Unpickler)\(|\btorch\.load\(|\bmarshal\.loads?\("
+        r"\b(pickle|dill|cloudpickle)\.(loads?|Unpickler)\(|\btorch\.load\(|\bmarshal\.loads?\("
         r"|\byaml\.(unsafe_|full_)?load\(|\bshelve\.open\(|\bread_pickle\("
-        r"|\bjoblib\.load\(|allow_pickle *= *True|\.extractall\(",
+        r"|\bjoblib\.load\(|allow_pickle *= *True|\.extract(all)?\("
+        r"|\bfrom (pickle|dill|cloudpickle|marshal|shelve) import",
         ".py",
         [
             # States of loaders, which the same run has written.
@@ -128,7 +132,8 @@ LINES = [
         "JSON, or safetensors",
     ),
     (
-        r"\bimport_module\(|\b__import__\(|\bspec_from_file_location\(",
+        r"\bimport_module\(|\b__import__\(|\bspec_from_file_location\("
+        r"|\bimp\.load_|\bsys\.path\.(insert|append)\(",
         ".py",
         [
             # Names of ours, and the subject that a flag names.
@@ -139,11 +144,16 @@ LINES = [
             "lib/adapters/python/subject.py",
             # The file that it replaced.
             "lib/gate/duel/python_sampler.py",
+            "python/feedrate/_audit/sitecustomize.py",
+            "python/tests/cases.py",
         ],
         "lib/adapters/python/subject.py, for what --subject names",
     ),
     (
-        r"\b(open|Path|environ)[(\[] *(row|record|job|run|env|verdict)\[",
+        r"\b(open|Path|environ|CDLL|rmtree|makedirs|mkdir|(os|shutil|path)\.\w+)"
+        r"[(\[][^()\n]*\b(row|record|job|run|env|verdict)"
+        r"(\[|\.get\()\W*(library|transform|output|dataset|machine_profile|note"
+        r"|run_id|env_id|label)\b",
         ".py",
         [],
         "a name that is checked first, such as by a list of those known",
@@ -155,7 +165,44 @@ LINES = [
         "lib/records, whose reader refuses what is said twice",
     ),
     (
-        r"std::regex\b|re2/re2\.h",
+        r"\bgetaddrinfo\(|(?<!_)\bconnect\(|\burlopen\(|\brequests\.(get|post)\(",
+        ".cc .h .py",
+        [
+            # Shards on a server that the runner has started on this machine.
+            "lib/adapters/python/loaders/source.py",
+            # Ranks of a training, which prove that they know a secret.
+            "lib/model/torch/distributed.cc",
+            "lib/runner/train/multi_node.cc",
+        ],
+        "HttpClient of lib/storage/http/client.h",
+    ),
+    (
+        r"\bdlopen\(",
+        ".cc .h",
+        [
+            "lib/adapters/torch/blas.cc",
+            "lib/loader/cuda/chunk_maker.cc",
+            # Looks at who can write it.
+            "lib/loader/mixture/video_library.cc",
+            "lib/machine/gpu.cc",
+            "lib/media/video/nvdec/nvdec.cc",
+            "lib/model/torch/device.cc",
+            "lib/storage/remote/google_token.cc",
+        ],
+        "a library that is linked, or one whose name is ours",
+    ),
+    (
+        r"TextFormat::(Parse|Merge)",
+        ".cc .h",
+        [
+            "lib/config/places.cc",
+            "lib/config/places.h",
+            "lib/config/text_proto.cc",
+        ],
+        "lib/config, for what people type; lib/records for records",
+    ),
+    (
+        r"std::(basic_)?regex\b|re2/re2\.h|\bregcomp\(",
         ".cc .h",
         # Patterns of probes, which are a part of the evaluation.
         ["lib/runner/eval/eval_run.cc"],
@@ -163,21 +210,33 @@ LINES = [
     ),
     (
         r"\b(inner|outer)HTML\b|\binsertAdjacentHTML\b|\bdocument\.write\b"
-        r"|\beval\(|\bnew Function\b",
+        r"|\beval\(|\bnew Function\b|\bcreateContextualFragment\b|\bsrcdoc\b"
+        r"|\bDOMParser\b|\bset(Timeout|Interval)\(\s*[\"'`]"
+        r"|\bsetAttribute\(\s*[\"'`](on|href|src)|\.(href|src) *=",
         ".js",
-        [],
+        # An address that a flag names.
+        ["lib/draw/page.js"],
         "textContent",
     ),
     (
         # A text of a file in arithmetic, which runs commands that it finds.
-        r"(\w+)=\"\$\(cat [^\n]*\n(?:(?!\1\" =~)[\s\S])*?"
+        r"(\w+)=\"?\$\((?:cat |<)[^\n]*\n(?:(?!\1\" =~)[\s\S])*?"
         r"(?:\$\(\(|\(\()[^)\n]*\b\1\b",
         ".sh",
         [],
         'a pattern of digits first: [[ "$x" =~ ^[0-9]{1,12}$ ]]',
     ),
     (
-        r"^\s*eval\b|\b(ba)?sh -c \"[^\"]*\$|\|\s*(ba)?sh\b",
+        # What a campaign has written itself.
+        r"^\s*(source|\.) \"?\S*\$",
+        ".sh",
+        ["lib/planning/emit/templates/", "tools/eval/train_checkpoint.sh"],
+        "a file with a fixed name, or none",
+    ),
+    (
+        r"^\s*eval\b|\b(ba)?sh -c \"[^\"]*\$|\|\s*(ba)?sh\b|\b(ba)?sh <<"
+        r"|\b(declare|export|printf|local) \"\$|\b(ssh|python3? -c)\b.*\"[^\"]*\$"
+        r"|\[\[[^\]\n]*\$\((cat |<)[^\]\n]* -(eq|ne|lt|le|gt|ge) ",
         ".sh",
         [],
         "an array of words",
@@ -190,19 +249,32 @@ RECORD = (
     r"(?:\.|->)\w+\(\)|\b(?:machine_|env_|run_|job_)?(?:profile|run_id|job_id)\b)"
 )
 OF_RECORD = re.compile(RECORD)
+# A name for such a text, for as long as the function lasts.
+ALIAS = re.compile(
+    rf"\b(?:auto|string|string_view)\b[ &*]+(\w+)\s*[=({{]\s*{RECORD}\)?\s*$"
+)
 TEXT = r"\"(?:[^\"\\\n]|\\.)*\""
 # (what a statement does with a record's text, what makes it right, places where
 # the text was checked before, what is found and what to use instead)
+
+
+def path_of(text):
+    """A pattern: `text` in the arguments of a function that takes a path, or in
+    the first of several; or behind a slash."""
+    return (
+        rf"\b(?:JoinPath|MakeFolder|open|openat|fopen|rename|unlink|mkdir|symlink"
+        rf"|copy_file|exists|is_directory|filesystem::remove|resize_file|chmod|chown"
+        rf"|truncate|link|RemoveAll|remove_all|create_director\w+|fs::path|path"
+        rf"|ListFiles|ListPlainFiles|NewFile::Create|dlopen|setenv"
+        rf"|[io]fstream(?:\s+\w+)?)\(.*?{text}"
+        rf"|\b(?:WriteFile|ReadFile)\w*\(\s*[^,]*?{text}"
+        rf"|\"/\"(?: \+|,) *{text}|\bpath\(\w+\) */ *{text}"
+    )
+
+
 STATEMENTS = [
     (
-        # In the arguments of a function that takes a path, or in the first of
-        # several; or behind a slash.
-        rf"\b(?:JoinPath|MakeFolder|open|openat|fopen|rename|unlink|mkdir|symlink"
-        rf"|link|RemoveAll|remove_all|create_director\w+|fs::path|path"
-        rf"|ListFiles|ListPlainFiles|NewFile::Create|dlopen|setenv"
-        rf"|[io]fstream(?:\s+\w+)?)\(.*?{RECORD}"
-        rf"|\b(?:WriteFile|ReadFile)\w*\(\s*[^,]*?{RECORD}"
-        rf"|\"/\"(?: \+|,) *{RECORD}|\bpath\(\w+\) */ *{RECORD}",
+        path_of(RECORD),
         r"\b(?:FileNameOf|CheckStaysBelow)\(",
         # A name in SARIF looks like a path.
         ["lib/gate/baselines.cc", "lib/gate/verdict/ci_formats.cc"],
@@ -217,14 +289,16 @@ STATEMENTS = [
         "markup around a record's text: use XmlText of lib/base/text.h",
     ),
     (
-        rf"\"(?:[^\"\\\n]|\\.)*(?:^|[ \"])--[a-z_-]+=\"\s*[,+<]+\s*{RECORD}",
+        rf"\"(?:[^\"\\\n]|\\.)*(?:^|[ \"])--[a-z_-]+=(?:%\w[^\"\n]*|\$\d[^\"\n]*)?"
+        rf"\"\s*[,+<]+\s*{RECORD}",
         r"\b(?:ShellWord|CheckedCommand|CommandAgain|FlagOf)\(",
         [],
         "a command of a record's text: use ShellWord of lib/base/text.h and"
         " lib/records/attempts.h",
     ),
     (
-        rf"\b(?:std::c(?:err|out)\b|LOG\().*?<<\s*{RECORD}",
+        rf"\b(?:std::c(?:err|out)\b|LOG\().*?<<\s*{RECORD}"
+        rf"|\b(?:f?printf|F?PrintF|f?puts|perror)\(.*?{RECORD}",
         r"\b(?:PrintableText|PrintableLines)\(",
         [],
         "a record's text on a terminal: use PrintableText of lib/base/text.h",
@@ -287,15 +361,22 @@ def findings(name, text, used):
             yield f"{name}:{line}: {found[0]}: use {instead}"
     if not name.endswith((".cc", ".h")):
         return
-    start = 0
+    start, aliases = 0, []
     for end in re.finditer(rf"{TEXT}|[;{{}}]", text):
         if end[0][0] == '"':
             continue
         statement, begin = text[start : end.start()], start
         start = end.end()
-        if not OF_RECORD.search(statement):
-            continue
-        for does, right, places, what in STATEMENTS:
+        if "\n}" in text[begin : end.end()]:
+            aliases = []
+        rules = STATEMENTS if OF_RECORD.search(statement) else []
+        if aliases and any(alias in statement for alias in aliases):
+            named = path_of(rf"\b(?:{'|'.join(aliases)})\b(?!\()")
+            rules = [*rules, (re.compile(named, re.DOTALL), *STATEMENTS[0][1:])]
+        alias = ALIAS.search(statement)
+        if alias:
+            aliases = [*aliases, alias[1]]
+        for does, right, places, what in rules:
             found = does.search(statement)
             if found and not right.search(statement) and name not in places:
                 line = text.count("\n", 0, begin + found.start()) + 1

@@ -32,9 +32,43 @@ WAYS = {
         "JsonStringToMessage(text, &row);",
         'std::cerr << "x; " << row.reason();',
         "LOG(INFO) << row.library();",
+        "const std::string& name = row.library();\n  JoinPath(folder, name);",
+        "std::filesystem::copy_file(row.library(), to);",
+        "std::filesystem::exists(row.library());",
+        "chmod(row.library().c_str(), 0777);",
+        'absl::StrFormat("micro --config=%s", run.config());',
+        'absl::PrintF("%s\\n", row.library());',
+        "fputs(row.library().c_str(), stderr);",
+        'Run({"/usr/bin/curl", url});',
+        "fexecve(fd, argv, environ);",
+        "regcomp(&regex, text, REG_EXTENDED);",
+        "connect(fd, AddressOf(text), bytes);",
+        "TextFormat::ParseFromString(text, &row);",
+        "dlopen(text.c_str(), RTLD_NOW);",
     ],
-    "lib/draw/x.js": ["node.innerHTML = text;", "eval(text)"],
-    "lib/planning/emit/templates/x.sh": ['eval "$line"', "curl x | sh"],
+    "lib/draw/x.js": [
+        "node.innerHTML = text;",
+        "eval(text)",
+        'node.setAttribute("onclick", text);',
+        'setTimeout("go(" + text + ")", 5);',
+        "range.createContextualFragment(text);",
+        "frame.srcdoc = text;",
+        'new DOMParser().parseFromString(text, "text/html");',
+        "link.href = data.url;",
+    ],
+    "lib/planning/x.sh": [
+        'eval "$line"',
+        "curl x | sh",
+        'source "$record"',
+        '. "./$name"',
+        'bash <<<"$text"',
+        '[[ "$(cat x)" -eq 1 ]]',
+        'declare "$name=$value"',
+        'printf "$text"',
+        "x=$(<file)\necho $((x + 1))",
+        'ssh host "run $text"',
+        'python3 -c "print($text)"',
+    ],
     "lib/adapters/python/x.py": [
         "subprocess.run(text, shell=True)",
         "eval(text)",
@@ -46,6 +80,23 @@ WAYS = {
         "np.load(file, allow_pickle=True)",
         "tarfile.open(path).extractall()",
         'open(record["output"])',
+        'open(record.get("output"))',
+        'shutil.rmtree(row["output"])',
+        'pathlib.Path(folder, row["output"])',
+        'ctypes.CDLL(row["library"])',
+        "subprocess.getoutput(text)",
+        "asyncio.create_subprocess_shell(text)",
+        "pty.spawn(text)",
+        'subprocess.run(["python3", "-c", text])',
+        "dill.loads(text)",
+        "from pickle import loads",
+        "zipfile.ZipFile(path).extract(name)",
+        'sys.path.insert(0, row["library"])',
+        'imp.load_source("x", path)',
+        'compile(text, "x", "exec")',
+        "code.interact(local=text)",
+        "urllib.request.urlopen(text)",
+        "jinja2.Template(text)",
     ],
 }
 RIGHT = {
@@ -58,8 +109,14 @@ RIGHT = {
         'absl::StrCat(" --config=", ShellWord(run.config()));',
         "std::cerr << PrintableText(row.reason());",
     ],
-    "lib/draw/x.sh": ["# eval x | sh"],
-    "lib/adapters/python/x.py": ['"""Without eval()."""', "# pickle.loads()"],
+    "lib/draw/x.sh": ["# eval x | sh", 'printf "%s" "$text"'],
+    "lib/adapters/python/x.py": [
+        '"""Without eval()."""',
+        "# pickle.loads()",
+        "re.compile(text)",
+        'text.replace(row["library"], "x")',
+        'print(row.get("output"))',
+    ],
     "lib/gate/x_test.cc": [],
     "lib/storage/http/client.cc": ["#include <curl/curl.h>"],
 }
@@ -72,7 +129,7 @@ class CheckTrustTest(unittest.TestCase):
     def test_ways_around(self):
         for name, texts in WAYS.items():
             for text in texts:
-                self.assertEqual(len(self.found(name, text)), 1, text)
+                self.assertTrue(self.found(name, text), text)
 
     def test_the_page_names_what_exists(self):
         here = "lib/base/files.h"

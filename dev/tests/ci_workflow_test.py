@@ -36,7 +36,7 @@ class CiWorkflowTest(unittest.TestCase):
 
     def duel(self, **env):
         """The flags that the step gives to duel, or None where it ends."""
-        script = f"duel() {{ echo \"$@\"; }}\n{ci_workflow.DUEL}"
+        script = f'duel() {{ echo "$@"; }}\n{ci_workflow.DUEL}'
         done = subprocess.run(
             ["bash", "-e", "-c", script],
             env={**os.environ, "METRICS": "time", **env},
