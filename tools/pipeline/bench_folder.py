@@ -86,8 +86,19 @@ CONSUMERS = [
 ]
 
 
+def printable(text):
+    """Names of files and folders may have characters that a terminal obeys."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text
+    )
+
+
+def say(text, **more):
+    print(printable(text), **more)
+
+
 def mistake(text):
-    sys.exit(f"bench: {text}")
+    sys.exit(printable(f"bench: {text}"))
 
 
 def status_of(path):
@@ -206,7 +217,8 @@ def measure(kind, flags, count, rows, *more, quiet=False):
     what = KINDS[kind]
     arguments = [
         *what.flags,
-        f"--dataset={flags.folder}",
+        # A name such as synthetic:x is a data set of ours.
+        f"--dataset={os.path.abspath(flags.folder)}",
         "--stable_within=0",
         # On a busy machine it goes on, and says so below.
         "--quiet_wait=5",
@@ -235,7 +247,9 @@ def aggregated(rows, *flags):
     """What `aggregate` says of each loader, the fastest first."""
     command = [program("aggregate"), "--by=library", "--format=jsonl"]
     done = subprocess.run(
-        [*command, *flags, str(rows)], capture_output=True, text=True
+        [*command, *flags, os.path.abspath(rows)],
+        capture_output=True,
+        text=True,
     )
     # 5: no loader has a row that counts.
     if done.returncode not in (0, 5):
@@ -369,16 +383,16 @@ def main():
     kind, count, size = checked(flags.folder)
     what = KINDS[kind]
     require(what.program)
+    rows = flags.output / "rows.jsonl"
     try:
         flags.output.mkdir(parents=True, exist_ok=True)
+        rows.unlink(missing_ok=True)
     except OSError as error:
         mistake(f"--output: {error}")
-    rows = flags.output / "rows.jsonl"
-    rows.unlink(missing_ok=True)
     part = ""
     if count > what.items > 0:
         part = f"; the first {what.items} are read"
-    print(
+    say(
         f"{in_words(kind, count)}, {size / 1e6:,.0f} MB, in {flags.folder}"
         f"{part}; {processors()} processors; about a minute\n",
         flush=True,
@@ -387,25 +401,31 @@ def main():
     more = [f"--libraries={libraries}", f"--num_runs={flags.runs}"]
     measure(kind, flags, count, rows, *more)
     lines, best = speed_lines(rows)
-    print(f"\nHow fast do they load? {what.units.capitalize()} per second:")
-    print(f"{what.task}")
-    print("\n".join(lines))
+    say(f"\nHow fast do they load? {what.units.capitalize()} per second:")
+    say(f"{what.task}")
+    say("\n".join(lines))
     if best is None:
         mistake(f"no loader could read them; the rows in {rows} say why")
-    print("\n".join(f"  {line}" for line in verdict(rows, best)))
+    say("\n".join(f"  {line}" for line in verdict(rows, best)))
     held = list(limits(kind, flags, count, rows, best))
     if held:
-        print(f"\nWhat limits {named(best)}?")
-        print("\n".join(f"  {line}" for line in held))
+        say(f"\nWhat limits {named(best)}?")
+        say("\n".join(f"  {line}" for line in held))
     if kind == "image":
-        print(
+        say(
             f"\nWhat would {named(best)} keep busy? Images per second that a"
             " training takes on\none GPU, and how much of the time it works"
         )
-        print("\n".join(feed_lines(best)))
+        say("\n".join(feed_lines(best)))
     page = flags.output / "report.html"
-    run("report", str(rows), "--any_work", f"--output={page}", quiet=True)
-    print(f"\nThe page with charts: {page.resolve()}")
+    run(
+        "report",
+        os.path.abspath(rows),
+        "--any_work",
+        f"--output={page}",
+        quiet=True,
+    )
+    say(f"\nThe page with charts: {page.resolve()}")
 
 
 if __name__ == "__main__":
