@@ -235,7 +235,8 @@ LINES = [
     ),
     (
         r"^\s*eval\b|\b(ba)?sh -c \"[^\"]*\$|\|\s*(ba)?sh\b|\b(ba)?sh <<"
-        r"|\b(declare|export|printf|local) \"\$|\b(ssh|python3? -c)\b.*\"[^\"]*\$"
+        r"|\b(declare|export|printf|local) \"\$"
+        r"|\b(ssh|python3? -c)\b.*\"[^\"]*\$"
         r"|\[\[[^\]\n]*\$\((cat |<)[^\]\n]* -(eq|ne|lt|le|gt|ge) ",
         ".sh",
         [],
@@ -289,7 +290,8 @@ STATEMENTS = [
         "markup around a record's text: use XmlText of lib/base/text.h",
     ),
     (
-        rf"\"(?:[^\"\\\n]|\\.)*(?:^|[ \"])--[a-z_-]+=(?:%\w[^\"\n]*|\$\d[^\"\n]*)?"
+        rf"\"(?:[^\"\\\n]|\\.)*(?:^|[ \"])--[a-z_-]+="
+        rf"(?:%\w[^\"\n]*|\$\d[^\"\n]*)?"
         rf"\"\s*[,+<]+\s*{RECORD}",
         r"\b(?:ShellWord|CheckedCommand|CommandAgain|FlagOf)\(",
         [],

@@ -192,7 +192,7 @@ def checkout(side, ref, credentials="false"):
     )
 
 
-# The repository of the pull request; that of one whose fork is gone has no name.
+# The repository of the pull request. Where its fork is gone, it has no name.
 FROM = (
     "${{ github.event.pull_request.head.repo.full_name"
     " || github.event.pull_request.head.sha }}"
