@@ -73,7 +73,7 @@ for file in "$TEST_TMPDIR"/bad_configs/*; do
   expect_error "$file" "$file" --configs=configs --config="$file"
 done
 configs=$count
-[[ $configs -ge 171 ]] || fail "only $configs broken configs"
+[[ $configs -ge 93 ]] || fail "only $configs broken configs"
 
 for file in "$TEST_TMPDIR"/bad_quotas/*; do
   expect_error "$file" "$file" --configs=configs --config="$GOOD" \
@@ -106,6 +106,6 @@ done
 "$PLAN" --configs="$folder" --config="$GOOD" >/dev/null ||
   fail "the copy of configs/ does not plan"
 
-[[ $count -ge 219 ]] || fail "only $count broken files"
+[[ $count -ge 120 ]] || fail "only $count broken files"
 echo "$count broken files, $configs of them configs"
 finish
