@@ -6,10 +6,9 @@
 #   dev/gpu_bundle.sh [FOLDER]       default dist/gpu
 #   copy it there, then: FOLDER/gpu_check.sh, FOLDER/gpu_train.sh
 #
-# Beside the bundle are cuda_bench, the benches of peers, and feedrate.Loader
-# (python/). It has Kornia's
-# wheels if pip can fetch them, and with PEERS="dali cvcuda" those of DALI and
-# CV-CUDA (about 260 and 130 MB); torchvision is the target's own. TOOLS names
+# Beside the bundle are cuda_bench and feedrate.Loader (python/). It has Kornia's wheels
+# if pip can fetch them, and with PEERS="dali cvcuda" those of DALI and CV-CUDA
+# (about 260 and 130 MB); torchvision is the target's own. TOOLS names
 # other programs than all that gpu_check.sh runs.
 set -euo pipefail
 # shellcheck source=dev/common.sh
@@ -64,7 +63,6 @@ ln -s ../.. "$folder/python/feedrate/bundle"
 install -m 755 dev/gpu_check.sh "$folder/gpu_check.sh"
 install -m 755 dev/gpu_train.sh "$folder/gpu_train.sh"
 install -m 644 dev/gpu_train.py "$folder/gpu_train.py"
-install -m 644 lib/ops/cuda/bench/bench_peers.py "$folder/bench_peers.py"
 install -m 644 dev/gpu_check.py "$folder/gpu_check.py"
 mkdir -p "$folder/wheels"
 # add_wheels PIN...: for the target's Python.

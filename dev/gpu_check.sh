@@ -1,11 +1,11 @@
 #!/bin/bash
 # Runs all GPU tests and benches from the folder that dev/gpu_bundle.sh made:
-# checks and times kernels, runs sanitizers and peers, measures rows of micro
-# and pipeline, and prints tables. Exit: 0 all passed, 3 a check failed.
+# checks and times kernels, runs sanitizers, measures rows of micro and pipeline, and
+# prints tables. Exit: 0 all passed, 3 a check failed.
 #
 #   ./gpu_check.sh [PART...]
 #
-# Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test, module,
+# Parts: tests, bench, sanitizer, micro, torch, oom, loader_test, module,
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
 # of these if none is named. Nine more run only if they are named: `blur`
 # (kernels that exist twice), `ways` (trainings), `files` (training from
@@ -114,11 +114,6 @@ blur() {
 bench() {
   title "kernels: checked against the host, then timed"
   check cuda_bench ./cuda_bench
-}
-
-peers() {
-  title "the same work by torchvision and Kornia"
-  check bench_peers env OMP_NUM_THREADS=1 "$python" bench_peers.py
 }
 
 sanitizer() {
@@ -554,7 +549,7 @@ paper() {
 
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm --format=csv
-for part in "${@:-tests bench peers sanitizer micro torch oom loader_test module \
+for part in "${@:-tests bench sanitizer micro torch oom loader_test module \
   loader_sanitizer pipeline copy training video nvdec nvdec_sanitizer}"; do
   for one in $part; do "$one"; done
 done
