@@ -194,7 +194,12 @@ class Clips(Labeled):
     def video_of(self, indexes: Any) -> np.ndarray:
         """The numbers of the videos of these clips, as `clips.names` and
         `clips.labels` count them."""
-        videos = np.searchsorted(self._first, np.asarray(indexes), "right") - 1
+        clips = np.asarray(indexes)
+        if clips.size > 0 and not 0 <= clips.min() <= clips.max() < self.size:
+            raise IndexError(
+                f"{self._name}: video_of: there are clips 0 to {self.size - 1}"
+            )
+        videos = np.searchsorted(self._first, clips, "right") - 1
         return videos
 
     # Parts.

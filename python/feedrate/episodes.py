@@ -367,7 +367,8 @@ class Episodes(Batches):
         for json.dump. Reads all numbers, and no frames.
 
         `file` keeps them: they are computed if it does not exist, and read from
-        it otherwise. ValueError if it has those of other data.
+        it otherwise. ValueError if it has those of other data. RuntimeError if
+        a step cannot be read: another one would count twice.
 
         `lerobot`: instead what LeRobot's own files in meta/ say, of all
         episodes, and of cameras too."""
@@ -388,7 +389,16 @@ class Episodes(Batches):
     def _computed(self) -> _statistics.Statistics:
         plain = {**self._again, "cameras": [], "order": "epochs"}
         with Episodes(**plain, batch_size=1024, output="numpy") as data:
-            return _statistics.of(data, data.datasets)
+            found = _statistics.of(data, data.datasets)
+            skipped = data.skipped_files
+        if skipped:
+            name, reason = next(iter(skipped.items()))
+            raise RuntimeError(
+                f"{self._name}: statistics: {len(skipped)} steps cannot be"
+                " read, and others would count twice; leave their episodes out"
+                f" with filter; the first is {name}: {reason}"
+            )
+        return found
 
     # Parts.
 

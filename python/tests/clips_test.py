@@ -158,6 +158,11 @@ class SourcesTest(clip_cases.Case):
         for _, labels, indexes in clips:
             videos = clips.video_of(indexes)
             np.testing.assert_array_equal(labels, clips.labels[videos])
+        # They were the last video's.
+        for wrong in (-1, clips.size):
+            with self.assertRaisesRegex(IndexError, "are clips 0 to 11"):
+                clips.video_of([0, wrong])
+        self.assertEqual(len(clips.video_of([])), 0)
         by_name = self.clips(folder, crop=16, labels=lambda name: int(name[-5]))
         self.assertEqual(by_name.labels.tolist(), [0, 2, 4, 1, 3, 5])
         other = self.clips(folder, crop=16, labels=["run", "jump"])

@@ -487,6 +487,16 @@ class BadDataTest(episode_cases.Case):
         with self.assertWarnsRegex(RuntimeWarning, "3 steps"):
             found = self.indexes(self.episodes(folder))
         self.assertLess(max(found), 9)
+        # The steps that took their place were counted twice.
+        kept = self.folder / "statistics.json"
+        with (
+            self.assertWarnsRegex(RuntimeWarning, "3 steps"),
+            self.assertRaisesRegex(RuntimeError, "3 steps.*episode 2, st"),
+        ):
+            self.episodes(folder).statistics(kept)
+        self.assertFalse(kept.exists())
+        whole = self.episodes(folder, filter=lambda one: one["episode"] < 2)
+        self.assertEqual(whole.statistics()["a"]["action"]["count"], 9)
 
     def test_a_mixture_warns_without_an_end_of_an_epoch(self):
         folder = episode_cases.write_set(self.folder / "a", [4, 5])
