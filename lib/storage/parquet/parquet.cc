@@ -146,6 +146,12 @@ absl::Status ParquetFile::ReadSchema(const Thrift& schema) {
       open.push_back({element[5].number, std::move(leaf)});
     } else if (i > 0) {
       leaf.type = static_cast<int>(element[1].number);
+      const int64_t converted = element[6].number;
+      const Thrift& logical = element[10];
+      leaf.is_decimal = converted == parquet::kDecimal || logical.has(5);
+      leaf.is_unsigned =
+          (converted >= parquet::kUint8 && converted <= parquet::kUint64) ||
+          (logical.has(10) && logical[10][2].number == 0);
       leaves_.push_back(std::move(leaf));
     }
     while (!open.empty() && open.back().left == 0) open.pop_back();
@@ -214,7 +220,11 @@ class ColumnReader {
         leaf_.type != parquet::kDouble64 && leaf_.type != parquet::kByteArray) {
       return BadParquet("has values of a type that is not supported");
     }
+    if (leaf_.is_decimal) {
+      return BadParquet("has decimal numbers; write it again as float64");
+    }
     RETURN_IF_ERROR(ReadGroups(first, end));
+    if (leaf_.is_unsigned) RETURN_IF_ERROR(RemoveSigns());
     if (leaf_.max_repetition > 0) column_.begins.push_back(Size());
     return std::move(column_);
   }
@@ -423,6 +433,19 @@ class ColumnReader {
     }
     return LookUp(dictionary_->integers, numbers, &text_bytes_,
                   &column_.integers);
+  }
+
+  // Numbers were read as if they had a sign.
+  absl::Status RemoveSigns() {
+    for (int64_t& value : column_.integers) {
+      if (leaf_.type == parquet::kInt32) value = static_cast<uint32_t>(value);
+      if (value < 0) {
+        return BadParquet(
+            "has a number of 2^63 or more; write it again as "
+            "int64 or float64");
+      }
+    }
+    return absl::OkStatus();
   }
 
   int64_t Size() const {

@@ -1,7 +1,7 @@
 // Columns of Parquet files, as pyarrow writes them for LeRobot data sets and
-// for images: numbers and texts, single or in lists, plain or by dictionary, in
-// pages that are not compressed or compressed by Snappy, gzip or zstd. Other
-// columns of a file may be of any kind.
+// for images: numbers (not decimal ones) and texts, single or in lists, plain
+// or by dictionary, in pages that are not compressed or compressed by Snappy,
+// gzip or zstd. Other columns of a file may be of any kind.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +63,8 @@ class ParquetFile {
     int top_parts = 1;  // Parts of `name`.
     int max_definition = 0;
     int max_repetition = 0;
+    bool is_unsigned = false;
+    bool is_decimal = false;
     // Definition level of an empty list. A lower one means that there is no
     // list.
     int list_definition = 0;

@@ -1,6 +1,8 @@
 #include "lib/storage/parquet/parquet.h"
 
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -123,6 +125,26 @@ TEST(ParquetTest, WritesImagesThatItReads) {
   ASSERT_TRUE(places.ok()) << places.status();
   EXPECT_EQ(std::vector<std::string>(places->begin(), places->end()), texts);
   EXPECT_EQ(ParquetFile::Parse(WriteParquetImages({}))->rows(), 0);
+}
+
+// They were read as -1 and as 1 and 150.
+TEST(ParquetTest, NumbersWithoutSignAreNotNegativeAndDecimalsAreRefused) {
+  const std::string bytes = Bytes("odd_numbers");
+  const auto file = ParquetFile::Parse(bytes);
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto integers = [&](const char* column) {
+    const auto read = file->Read(column);
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? read->integers : std::vector<int64_t>();
+  };
+  EXPECT_THAT(integers("byte"), ElementsAre(0, 255));
+  EXPECT_THAT(integers("word"), ElementsAre(1, 4294967295));
+  EXPECT_THAT(integers("long"),
+              ElementsAre(2, std::numeric_limits<int64_t>::max()));
+  EXPECT_THAT(file->Read("too_long").status().message(),
+              HasSubstr("column too_long has a number of 2^63 or more"));
+  EXPECT_THAT(file->Read("cents").status().message(),
+              HasSubstr("column cents has decimal numbers"));
 }
 
 TEST(ParquetTest, SaysWhatIsNotSupported) {

@@ -19,8 +19,8 @@ inline constexpr absl::string_view kParquetMagic = "PAR1";
 
 namespace parquet {
 
-// Values of the fields that Parquet calls Type, Encoding, CompressionCodec and
-// PageType.
+// Values of the fields that Parquet calls Type, ConvertedType, Encoding,
+// CompressionCodec and PageType.
 enum Type {
   kBoolean = 0,
   kInt32 = 1,
@@ -29,6 +29,7 @@ enum Type {
   kDouble64 = 5,
   kByteArray = 6
 };
+enum Converted { kDecimal = 5, kUint8 = 11, kUint64 = 14 };
 enum Encoding {
   kPlain = 0,
   kPlainDictionary = 2,

@@ -8,6 +8,7 @@
 Needs pyarrow. Row i has the values that the test expects.
 """
 
+import decimal
 import pathlib
 import sys
 
@@ -39,6 +40,21 @@ def table():
     )
 
 
+def odd_numbers():
+    return pa.table(
+        {
+            "byte": pa.array([0, 255], pa.uint8()),
+            "word": pa.array([1, 2**32 - 1], pa.uint32()),
+            "long": pa.array([2, 2**63 - 1], pa.uint64()),
+            "too_long": pa.array([3, 2**63], pa.uint64()),
+            "cents": pa.array(
+                [decimal.Decimal("0.01"), decimal.Decimal("1.50")],
+                pa.decimal128(9, 2),
+            ),
+        }
+    )
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(exist_ok=True)
@@ -63,6 +79,13 @@ def main():
             store_schema=False,
             **how,
         )
+    pq.write_table(
+        odd_numbers(),
+        folder / "odd_numbers.parquet",
+        write_statistics=False,
+        store_schema=False,
+        store_decimal_as_integer=True,
+    )
 
 
 if __name__ == "__main__":
