@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds pages that report makes against axe-core (accessibility) and the W3C's
-HTML checker.
+HTML checker; and looks that a phone shows whole answers.
 
 gate_schemas_test.sh runs it in the environment of gate_schemas.lock. Rows come
 from plans of every mode, with made-up numbers. Each checker first gets a broken
@@ -117,6 +117,21 @@ def axe_violations(browser, page, width, theme):
     return [f"{name}: {v}" for v in answer["result"]["value"]]
 
 
+# Tables that answer which is fastest, by how much and how sure, of which a phone
+# shows a part.
+CUT = """Array.from(document.querySelectorAll(".table")).filter((e) =>
+  /^(Which is|How) fast/.test(e.querySelector(".caption")?.textContent) &&
+  e.querySelector(".scroll").scrollWidth >
+    e.querySelector(".scroll").clientWidth + 1).length"""
+
+
+def cut_answers(browser, page):
+    browser.open(f"file://{page}", 390, scripts=True)
+    answer = browser.call("Runtime.evaluate", expression=CUT)
+    cut = answer["result"]["value"]
+    return [f"{page.name}, 390 px: {cut} answers cut"] if cut else []
+
+
 def main():
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium:
@@ -134,6 +149,7 @@ def main():
         for i, page in enumerate(pages):
             view = VIEWS[i % len(VIEWS)]
             findings += axe_violations(browser, page, *view)
+            findings += cut_answers(browser, page)
     finally:
         browser.process.kill()
         browser.process.wait()

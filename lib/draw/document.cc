@@ -206,7 +206,8 @@ class HtmlWriter {
 
   void operator()(const DocumentTable& table) const {
     absl::StrAppend(&out_, "<div class=\"table",
-                    table.header.size() >= kWideTable ? " wide" : "", "\"",
+                    table.header.size() >= kWideTable ? " wide" : "",
+                    table.is_sentences ? " sentences" : "", "\"",
                     table.rows.size() >= kRowsToFilter ? " data-filter" : "",
                     ">");
     if (!table.point_names.empty()) PointNames(table);

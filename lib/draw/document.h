@@ -81,6 +81,9 @@ struct DocumentTable {
   std::vector<std::string> point_names;
   std::vector<std::string> point_details;
   std::string point_link;
+  // On a narrow screen a row is a sentence. Otherwise columns that do not fit
+  // are scrolled to.
+  bool is_sentences = false;
 
   // Removes columns, other than the first, in which no cell has anything: all
   // are empty, not measured or the number 0.

@@ -69,6 +69,20 @@ TEST(HtmlTest, EscapesWhatItIsGiven) {
   EXPECT_THAT(page, Not(HasSubstr("<b>")));
 }
 
+TEST(HtmlTest, RowsMayBeSentencesOnANarrowScreen) {
+  DocumentTable table;
+  table.header = {"what", "fastest"};
+  table.align.assign(2, Align::kLeft);
+  table.rows = {{"a", "b"}};
+  Document document;
+  document.sections.emplace_back();
+  document.sections[0].blocks.emplace_back(table);
+  EXPECT_THAT(ToHtml(document), Not(HasSubstr("class=\"table sentences\"")));
+  table.is_sentences = true;
+  document.sections[0].blocks[0] = table;
+  EXPECT_THAT(ToHtml(document), HasSubstr("class=\"table sentences\""));
+}
+
 TEST(TableTest, LosesColumnsThatSayNothing) {
   DocumentTable table;
   table.header = {"name", "empty", "zero", "constant", "value"};

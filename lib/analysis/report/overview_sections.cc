@@ -253,6 +253,7 @@ DocumentTable AnswersOf(const std::vector<Setting>& settings, bool any_work) {
                   "how sure"};
   table.align = {Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft};
   table.DropEmptyColumns();
+  table.is_sentences = true;
   return table;
 }
 
