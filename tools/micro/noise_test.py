@@ -48,6 +48,8 @@ class NoiseTest(harness.TestCase):
         self.assertEqual(run.code, 0, run.stderr)
         last = {row["run_index"]: row for row in run.rows}
         self.assertEqual(sorted(last), [0, 1])
+        # --stable_within=0: no more than planned, though all are disturbed.
+        self.assertEqual(len(run.rows), 2)
         for row in last.values():
             self.assertIn("noisy", row["warnings"])
             self.assertIn("load", row["noise"]["causes"])

@@ -198,6 +198,7 @@ absl::Status JobRun::MeasureOnce(int run_index, Row* measured) {
 }
 
 bool JobRun::CanAfford(double seconds) const {
+  if (StableWithin(context_) == 0) return false;
   const double budget =
       context_.catalogue.policy().measuring().repeat_budget() *
       std::max(planned_s_, seconds);

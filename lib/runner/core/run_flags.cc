@@ -52,7 +52,8 @@ DEFINE_double(quiet_wait, -1,
 DEFINE_double(stable_within, -1,
               "SHARE: measure more runs than planned until the interval of the "
               "median is within this share of it, or as much time again is "
-              "spent; 0 never does; default: the policy's 0.05");
+              "spent; 0 measures no run more than planned, disturbed or not; "
+              "default: the policy's 0.05");
 DEFINE_bool(profile_harness, false,
             "print where the time went, as the last line on standard error");
 DEFINE_string(
