@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/matrix.pb.h"

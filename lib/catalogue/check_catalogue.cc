@@ -1,7 +1,6 @@
 #include "lib/catalogue/check_catalogue.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"

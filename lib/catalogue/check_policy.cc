@@ -1,10 +1,6 @@
-#include <algorithm>
 #include <tuple>
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"

@@ -10,7 +10,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/text_proto.h"

@@ -11,7 +11,6 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 
 namespace feedrate {

@@ -2,20 +2,16 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <set>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "lib/base/files.h"

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "absl/types/optional.h"
 #include "lib/base/text.h"
 #include "lib/base/xoshiro.h"
 #include "lib/draw/text.h"

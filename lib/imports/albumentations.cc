@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

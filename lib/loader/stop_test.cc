@@ -5,7 +5,6 @@
 #include <thread>
 #include <vector>
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/testing/test_files.h"

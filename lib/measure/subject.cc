@@ -1,7 +1,6 @@
 #include "lib/measure/subject.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <optional>

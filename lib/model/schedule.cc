@@ -1,6 +1,5 @@
 #include "lib/model/schedule.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace feedrate {

@@ -1,7 +1,6 @@
 #include "lib/planning/jobs.h"
 
 #include <set>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

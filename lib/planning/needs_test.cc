@@ -3,10 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"

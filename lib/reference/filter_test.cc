@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

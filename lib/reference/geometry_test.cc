@@ -1,7 +1,6 @@
 #include "lib/reference/geometry.h"
 
 #include <cstdint>
-#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

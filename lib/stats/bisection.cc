@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "absl/types/span.h"
 #include "glog/logging.h"
 
 namespace feedrate {

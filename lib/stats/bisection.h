@@ -9,8 +9,6 @@
 
 #include <vector>
 
-#include "absl/types/optional.h"
-#include "absl/types/span.h"
 #include "lib/stats/paired_design.h"
 
 namespace feedrate {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "absl/time/time.h"
 #include "lib/machine/root.h"

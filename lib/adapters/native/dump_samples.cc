@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
 #include "lib/json/json.h"

@@ -7,7 +7,6 @@
 #include <ATen/ops/rot90.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,6 +1,5 @@
 #include "lib/analysis/aggregate/aggregate.h"
 
-#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <string>

@@ -5,10 +5,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/analysis/aggregate/aggregate.h"
 #include "lib/analysis/aggregate/testing_aggregates.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/summary.pb.h"

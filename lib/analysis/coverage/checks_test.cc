@@ -1,6 +1,5 @@
 #include "lib/analysis/coverage/checks.h"
 
-#include <map>
 #include <string>
 #include <vector>
 

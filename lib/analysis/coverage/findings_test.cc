@@ -8,7 +8,6 @@
 #include "gtest/gtest.h"
 #include "lib/analysis/coverage/planned_jobs.h"
 #include "lib/records/job.pb.h"
-#include "lib/records/row.pb.h"
 #include "lib/records/summary.pb.h"
 
 namespace feedrate {

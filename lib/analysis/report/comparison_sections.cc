@@ -1,10 +1,8 @@
 #include "lib/analysis/report/comparison_sections.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>

@@ -1,7 +1,6 @@
 // The expression language of claims and targets: computes numbers from rows.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"

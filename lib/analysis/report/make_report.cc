@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
-#include "absl/types/variant.h"
 #include "lib/analysis/mixture/mixture_report.h"
 #include "lib/analysis/mixture/mixture_run.h"
 #include "lib/analysis/report/claims_and_targets.h"

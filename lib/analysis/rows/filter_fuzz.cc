@@ -2,7 +2,6 @@
 // crash.
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"

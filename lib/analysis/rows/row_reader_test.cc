@@ -16,7 +16,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/rows/row_files.h"
 #include "lib/analysis/rows/row_log.h"

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <system_error>
@@ -9,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/analysis/rows/fields.h"
-#include "lib/base/status_macros.h"
 #include "lib/records/json.h"
 #include "simdjson.h"
 

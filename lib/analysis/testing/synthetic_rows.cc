@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "lib/analysis/rows/fingerprint.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"

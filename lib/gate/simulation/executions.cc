@@ -1,7 +1,6 @@
 #include "lib/gate/simulation/executions.h"
 
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

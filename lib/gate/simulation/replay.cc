@@ -1,8 +1,6 @@
 #include "lib/gate/simulation/replay.h"
 
 #include <cmath>
-#include <map>
-#include <set>
 #include <utility>
 #include <vector>
 

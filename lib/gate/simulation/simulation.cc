@@ -1,6 +1,5 @@
 #include "lib/gate/simulation/simulation.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <mutex>

@@ -2,10 +2,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/base/xoshiro.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/testing_rows.h"
-#include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/gate/verdict/verdicts.h"
 
 namespace feedrate {

@@ -10,7 +10,6 @@
 #include <tuple>
 #include <vector>
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/image_file.h"

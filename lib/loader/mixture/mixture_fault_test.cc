@@ -1,7 +1,6 @@
 // Unusable data: an error with its location, or a counted skip that leaves the
 // rest unchanged.
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"

@@ -1,7 +1,6 @@
 // Lists of data sets and weights as other projects write them.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"

@@ -1,8 +1,6 @@
 #include "lib/loader/mixture/mixture_loader.h"
 
-#include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"

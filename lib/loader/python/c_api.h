@@ -9,7 +9,6 @@
 // the one that opened the loader.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 extern "C" {

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

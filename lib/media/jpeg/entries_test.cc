@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/media/jpeg/region.h"
 #include "lib/media/jpeg/test_files.h"

@@ -3,9 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 
@@ -17,7 +14,6 @@
 #include "lib/media/item_ids.h"
 #include "lib/media/video/clips.h"
 #include "lib/media/video/demux.h"
-#include "lib/media/video/frame_rgb.h"
 #include "lib/media/video/synthetic_video.h"
 #include "lib/media/video/yuv.h"
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/image.h"

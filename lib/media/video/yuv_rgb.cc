@@ -1,6 +1,5 @@
 #include "lib/media/video/yuv_rgb.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "lib/base/vector_targets.h"

@@ -19,8 +19,6 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <utility>
-
 namespace feedrate {
 namespace {
 

@@ -13,7 +13,6 @@
 #include <ATen/ops/zeros.h>
 
 #include <charconv>
-#include <optional>
 #include <stdexcept>
 #include <system_error>
 

@@ -4,12 +4,9 @@
 #include <ATen/ops/empty.h>
 
 #include <fstream>
-#include <memory>
 #include <stdexcept>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "lib/base/files.h"
 #include "lib/model/safetensors.h"
 #include "lib/model/weights.h"

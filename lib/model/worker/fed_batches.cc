@@ -14,7 +14,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 #include "lib/model/torch/batches.h"
 #include "lib/model/worker/image_files.h"

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <stdexcept>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"

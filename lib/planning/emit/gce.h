@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "lib/planning/emit/emit.h"
 #include "lib/planning/plan_session.h"
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/config/quota.pb.h"
 #include "lib/planning/emit/campaign.h"

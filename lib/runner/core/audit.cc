@@ -1,7 +1,6 @@
 #include "lib/runner/core/audit.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 

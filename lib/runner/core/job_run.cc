@@ -7,7 +7,6 @@
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +22,6 @@
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/policy.pb.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/draw/text.h"
 #include "lib/machine/resources.h"
 #include "lib/machine/root.h"

@@ -12,7 +12,6 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/cache_folder.h"
 #include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/hash/sha256.h"

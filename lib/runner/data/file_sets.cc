@@ -28,7 +28,6 @@
 #include "lib/storage/shards.h"
 #include "lib/storage/tfrecord.h"
 #include "lib/tar/builder.h"
-#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {

@@ -19,7 +19,6 @@
 #include "lib/reference/compare.h"
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/job_settings.h"
-#include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/run_context.h"
 #include "lib/runner/core/workers.h"
 #include "lib/runner/data/file_sets.h"

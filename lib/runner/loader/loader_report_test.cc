@@ -1,7 +1,6 @@
 #include "lib/runner/loader/loader_report.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -14,7 +13,6 @@
 #include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
-#include "lib/runner/loader/loader_report.h"
 
 namespace feedrate {
 namespace {

@@ -17,7 +17,6 @@
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/rows.h"
-#include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/loader/mixture/dataset_stream.h"
 #include "lib/loader/mixture/lerobot.h"
 #include "lib/machine/process_counters.h"
