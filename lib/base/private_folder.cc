@@ -2,19 +2,31 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/base/unique_fd.h"
 
 namespace feedrate {
 namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 absl::Status Refuse(const std::string& path, absl::string_view what,
                     absl::string_view remedy) {
@@ -52,6 +64,42 @@ absl::Status CannotMake(const std::string& path) {
 }
 
 }  // namespace
+
+// Longer than anybody changes files.
+constexpr absl::Duration kLockLimit = absl::Seconds(60);
+
+absl::StatusOr<UniqueFd> LockFolder(const std::string& folder) {
+  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Stopwatch watch;
+  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (watch.Elapsed() > kLockLimit) {
+      return absl::UnavailableError(absl::StrCat(
+          folder, ": another process has been changing it for ",
+          absl::FormatDuration(kLockLimit), "; try again when it has ended"));
+    }
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return fd;
+}
+
+absl::StatusOr<std::string> CacheFolder() {
+  const std::string xdg = Variable("XDG_CACHE_HOME");
+  const std::string home = Variable("HOME");
+  const std::string& used = xdg.empty() ? home : xdg;
+  if (!absl::StartsWith(used, "/")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(used.empty()  ? "neither HOME nor XDG_CACHE_HOME is set"
+                     : xdg.empty() ? "HOME is not an absolute path"
+                                   : "XDG_CACHE_HOME is not an absolute path",
+                     "; set HOME or XDG_CACHE_HOME to a folder of your own"));
+  }
+  std::string folder =
+      JoinPath(xdg.empty() ? JoinPath(home, ".cache") : xdg, "feedrate");
+  const absl::Status made = MakePrivateFolder(folder);
+  // On a read-only disk, only those who write there fail.
+  if (absl::IsInvalidArgument(made)) return made;
+  return folder;
+}
 
 absl::Status CheckPrivate(const std::string& path, const struct stat& info) {
   RETURN_IF_ERROR(CheckOwner(path, info));

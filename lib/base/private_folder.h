@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/unique_fd.h"
 
 namespace feedrate {
 
@@ -37,5 +38,17 @@ absl::Status MakePrivateFolder(const std::string& folder);
 // if that is not set. The caller removes it.
 absl::StatusOr<std::string> MakeTemporaryFolder(absl::string_view start);
 absl::StatusOr<std::string> MakeTemporaryFile(absl::string_view start);
+
+// The folder for files that can be recreated: $XDG_CACHE_HOME/feedrate, or
+// ~/.cache/feedrate, as in the scripts in dev/. Creates it where that is
+// possible. InvalidArgument when neither variable is set to an absolute path,
+// or when the folder is not private.
+absl::StatusOr<std::string> CacheFolder();
+
+// A lock on a folder whose files several processes change: others who lock it
+// wait until this is closed. Unavailable if somebody else has it for a minute:
+// a lock can be held by all who may read the folder. Where a file system has no
+// such locks, nobody waits.
+absl::StatusOr<UniqueFd> LockFolder(const std::string& folder);
 
 }  // namespace feedrate

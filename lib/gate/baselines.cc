@@ -15,7 +15,7 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "lib/base/files.h"
-#include "lib/base/lock_folder.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 #include "lib/machine/git_state.h"

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "isa-l/crc64.h"
 #include "lib/base/files.h"
-#include "lib/base/lock_folder.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "lib/base/split_mix64.h"
+#include "lib/base/xoshiro.h"
 
 namespace feedrate {
 

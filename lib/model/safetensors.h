@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/model/flops.h"
+
 namespace feedrate {
 
 struct SafetensorsTensor {
@@ -37,5 +39,26 @@ std::string ReadSafetensorsHeader(std::istream& in, int64_t file_bytes,
 // and `bytes` are computed from types and shapes. REQUIRES: the types are
 // known.
 std::string PrintSafetensorsHeader(const SafetensorsHeader& header);
+
+// Names and shapes of the weights of a model, in checkpoints and in the
+// safetensors files that other programs read and write.
+
+struct WeightShape {
+  // Such as `blocks.0.up_bias`.
+  std::string name;
+  std::vector<int64_t> shape;
+};
+
+// All weights, in the order in which a model draws them.
+std::vector<WeightShape> WeightsOf(const ModelSpec& spec);
+
+// The name in a safetensors file: that of a torch.nn.Module, such as
+// `blocks.0.up.bias`.
+std::string ModuleNameOf(const std::string& weight);
+
+// What is wrong with a safetensors file for a model, or "" if nothing is: it
+// has exactly the model's weights, as F32.
+std::string CheckWeights(const SafetensorsHeader& header,
+                         const ModelSpec& spec);
 
 }  // namespace feedrate

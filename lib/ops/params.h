@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/split_mix64.h"
+#include "lib/base/xoshiro.h"
 
 namespace feedrate {
 

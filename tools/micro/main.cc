@@ -20,7 +20,7 @@
 #include "lib/config/override_flags.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
-#include "lib/runner/micro/distrust_check.h"
+#include "lib/runner/micro/distrusted_calls.h"
 #include "lib/runner/micro/transform_work.h"
 
 DEFINE_bool(distrust, false,

@@ -18,7 +18,6 @@
 #include "lib/base/tool/tool_main.h"
 #include "lib/config/override_flags.h"
 #include "lib/loader/mixture/mixture_folder.h"
-#include "lib/loader/mixture/mixture_list.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/runner/core/audit.h"

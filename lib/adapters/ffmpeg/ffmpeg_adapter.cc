@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/native/loader_job.h"
-#include "lib/adapters/native/native_loader.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/clips/clip_set.h"
 #include "lib/loader/loader.h"

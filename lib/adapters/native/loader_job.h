@@ -11,6 +11,7 @@
 #include "lib/adapters/worker/adapter.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/epoch_report.h"
+#include "lib/loader/loader.h"
 #include "lib/loader/options.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/source.h"
@@ -47,5 +48,13 @@ using MeasureLimits = std::function<absl::StatusOr<DeviceLimits>(double)>;
 // A loader that loads nothing: answers an epoch with `device_limits` and no
 // items.
 std::unique_ptr<PreparedLoader> MakeLimitsLoader(MeasureLimits measure);
+
+// A loader of lib/loader as the protocol of workers has it.
+
+// Runs the epochs of `loader`, as the rank that `spec` says. Samples are images
+// or, of a source that makes them, clips: frames of floats, one after the
+// other, each as the recipe's crop has it.
+std::unique_ptr<PreparedLoader> PrepareLoaderOf(std::unique_ptr<Loader> loader,
+                                                const LoaderSpec& spec);
 
 }  // namespace feedrate

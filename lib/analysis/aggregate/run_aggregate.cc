@@ -32,6 +32,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/imports/imports.h"
+#include "lib/records/attempts.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"

@@ -21,7 +21,7 @@
 #include "lib/analysis/coverage/findings.h"
 #include "lib/analysis/coverage/measured_runs.h"
 #include "lib/analysis/coverage/planned_jobs.h"
-#include "lib/analysis/rows/fingerprint.h"
+#include "lib/analysis/rows/text_scan.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "lib/analysis/rows/fingerprint.h"
+#include "lib/analysis/rows/text_scan.h"
 #include "lib/records/attempts.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"

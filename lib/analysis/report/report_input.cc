@@ -20,6 +20,7 @@
 #include "absl/types/span.h"
 #include "lib/analysis/rows/row_files.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/attempts.h"
 #include "lib/records/record_io.h"
 
 namespace feedrate {

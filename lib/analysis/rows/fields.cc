@@ -22,7 +22,7 @@
 #include "glog/logging.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "lib/analysis/rows/fingerprint.h"
+#include "lib/analysis/rows/text_scan.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/records/attempts.h"

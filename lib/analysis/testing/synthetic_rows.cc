@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "lib/analysis/rows/fingerprint.h"
+#include "lib/analysis/rows/text_scan.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"

@@ -1,6 +1,8 @@
 #include "lib/gate/simulation/replay.h"
 
 #include <cmath>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/gate/simulation/executions.h"
+#include "lib/gate/simulation/simulation.h"
 
 namespace feedrate {
 namespace {

@@ -15,7 +15,6 @@
 #include "lib/gate/shift.h"
 #include "lib/gate/verdict/compare_stored.h"
 #include "lib/gate/verdict/rule_verdicts.h"
-#include "lib/gate/verdict/tolerances.h"
 #include "lib/gate/verdict/verdicts.h"
 
 namespace feedrate {

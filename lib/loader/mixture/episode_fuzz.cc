@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "lib/loader/mixture/episode.h"
-#include "lib/loader/mixture/mixture_list.h"
+#include "lib/loader/mixture/mixture_folder.h"
 #include "lib/storage/tfrecord.h"
 #include "third_party/fuzz/decisions.h"
 

@@ -133,4 +133,15 @@ absl::Status WriteSyntheticEpisodes(
     const SyntheticEpisodesSpec& spec, const std::string& folder,
     const std::function<void(int64_t done, int64_t total)>& progress);
 
+// Lists of data sets and weights as other projects write them.
+
+// Parses a list of pairs in Python or JSON, such as octo's
+//
+//   OXE_MAGIC_SOUP = [("bridge_dataset", 1.0), ("fractal20220817_data", 0.5)]
+//
+// `name` picks one of several lists by its name or key; empty takes the first.
+// Comments begin with `#`. InvalidArgument gives the line of what is wrong.
+absl::StatusOr<std::vector<DatasetEntry>> ParseMixtureList(
+    absl::string_view text, absl::string_view name);
+
 }  // namespace feedrate

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"

@@ -1,6 +1,9 @@
 #include "lib/loader/mixture/video_plugin.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"

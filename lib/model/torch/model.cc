@@ -10,7 +10,7 @@
 #include <cmath>
 #include <map>
 
-#include "lib/model/weights.h"
+#include "lib/model/safetensors.h"
 
 namespace feedrate {
 namespace {

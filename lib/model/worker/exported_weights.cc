@@ -9,7 +9,6 @@
 
 #include "lib/base/files.h"
 #include "lib/model/safetensors.h"
-#include "lib/model/weights.h"
 
 namespace feedrate {
 namespace {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,11 +18,12 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "lib/base/split_mix64.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/base/xoshiro.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/policy.pb.h"
+#include "lib/config/run_config.pb.h"
 #include "lib/draw/text.h"
 #include "lib/machine/resources.h"
 #include "lib/machine/root.h"

@@ -13,7 +13,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "lib/base/cache_folder.h"
 #include "lib/base/files.h"
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"

@@ -30,7 +30,6 @@
 #include "lib/runner/core/workers.h"
 #include "lib/runner/data/input_corpora.h"
 #include "lib/runner/micro/decode_row.h"
-#include "lib/runner/micro/distrust_check.h"
 #include "lib/runner/micro/distrusted_calls.h"
 #include "lib/worker/child.h"
 #include "lib/worker/message.h"

@@ -14,7 +14,6 @@
 #include "lib/machine/gpu.h"
 #include "lib/model/flops.h"
 #include "lib/model/safetensors.h"
-#include "lib/model/weights.h"
 #include "lib/model/worker/image_files.h"
 #include "lib/planning/subjects.h"
 #include "lib/records/attempts.h"
