@@ -213,8 +213,8 @@ std::string Threads(const Policy& policy) {
                       table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
-std::string Normalisation(const Policy& policy) {
-  const NormalisePolicy& n = policy.normalise();
+std::string Normalization(const Policy& policy) {
+  const NormalizePolicy& n = policy.normalize();
   return absl::StrCat("## Normalization\n\nValues are divided by ",
                       n.input_scale(), ", then mean (",
                       absl::StrJoin(n.mean(), ", "), ") and deviation (",
@@ -275,7 +275,7 @@ std::string PolicySection(const Policy& policy) {
   return absl::StrCat(kDeviceRules, InputLayouts(policy),
                       SlowTransforms(policy), Items(policy), Modes(policy),
                       RunsAndTiming(policy), Warmup(policy), Loader(policy),
-                      Threads(policy), Normalisation(policy), Estimates(policy),
+                      Threads(policy), Normalization(policy), Estimates(policy),
                       Campaign(policy));
 }
 

@@ -94,9 +94,9 @@ absl::Status SetRecipe(const Catalogue& catalogue, const Job& job,
       Contains(policy.loader().crop_transforms(), job.transform()));
   spec->set_crop_position(job.params_profile() == "matched" ? "center"
                                                             : "random");
-  *spec->mutable_mean() = policy.normalise().mean();
-  *spec->mutable_std() = policy.normalise().std();
-  spec->set_input_scale(policy.normalise().input_scale());
+  *spec->mutable_mean() = policy.normalize().mean();
+  *spec->mutable_std() = policy.normalize().std();
+  spec->set_input_scale(policy.normalize().input_scale());
   if (IsTestLibrary(job.library()) || IsSubject(job.library())) {
     return absl::OkStatus();
   }

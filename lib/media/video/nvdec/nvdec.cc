@@ -240,7 +240,7 @@ absl::StatusOr<int64_t> NvdecSession::TimeOf(int picture, int64_t parser_time) {
   return pts;
 }
 
-void NvdecSession::ReadVp9Colours(const AVPacket& packet) {
+void NvdecSession::ReadVp9Colors(const AVPacket& packet) {
   // A key frame of 8 bits begins so, then three bits for the matrix and one for
   // the range. FFmpeg's decoder takes them rather than the container's.
   constexpr uint8_t kSync[] = {0x49, 0x83, 0x42};
@@ -266,7 +266,7 @@ absl::Status NvdecSession::ParsePacket(const AVPacket& packet) {
         codec_ == AV_CODEC_ID_VP9 && ShowsEarlierVp9(packet.data[0]);
     unshown_.push_back({packet.pts, shows_earlier});
   }
-  if (codec_ == AV_CODEC_ID_VP9) ReadVp9Colours(packet);
+  if (codec_ == AV_CODEC_ID_VP9) ReadVp9Colors(packet);
   return Parse({reinterpret_cast<const char*>(packet.data),
                 static_cast<size_t>(packet.size)},
                has_time ? CUVID_PKT_TIMESTAMP : 0, has_time ? packet.pts : 0);

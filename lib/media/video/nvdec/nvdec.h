@@ -63,7 +63,7 @@ class NvdecSession : public FrameDecoder {
   // Sends a piece of the stream to the parser.
   absl::Status ParsePacket(const AVPacket& packet);
   // Takes matrix and range of a key frame of VP9 from its header.
-  void ReadVp9Colours(const AVPacket& packet);
+  void ReadVp9Colors(const AVPacket& packet);
   absl::Status ParseHeader();
   absl::Status ParseEnd();
   absl::Status Parse(absl::string_view bytes, unsigned flags, int64_t pts);
