@@ -50,7 +50,7 @@ if env_of --made "$work/looked_at.lock" >"$work/path"; then fail "is not made"; 
 [[ ! -s "$work/path" ]] || fail "a path that is not there"
 [[ "$(env_of --made "$work/empty.lock")" == "$env" ]] || fail "is made"
 
-# Half an environment is no environment.
+# Half an environment is not an environment.
 rm "$env/.complete" "$env/bin/python"
 [[ "$(env_of "$work/empty.lock")" == "$env" ]] || fail "another path"
 [[ -x "$env/bin/python" ]] || fail "what a killed build left was not repaired"

@@ -420,7 +420,7 @@ TEST(HistoryTest, NamesTheCommitsAroundAStep) {
   EXPECT_NE(text.find("2 changes in 1 job"), std::string::npos);
 }
 
-// A campaign that continued under taskset is no regression.
+// A campaign that continued under taskset is not a regression.
 TEST(HistoryTest, FewerProcessorsMakeNoStep) {
   std::vector<HistoryEntry> entries;
   for (int i = 0; i < 40; ++i) {

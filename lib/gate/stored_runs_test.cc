@@ -137,7 +137,7 @@ TEST(FindMismatchTest, FewerProcessorsAreNoChangeOfTheCode) {
             "the baseline was measured on all processors, the rows on 1 "
             "processor");
   EXPECT_FALSE(FindMismatch(one, one, false).has_value());
-  // A file with both is no baseline for either.
+  // A file with both is not a baseline for either.
   const RunsByJob both = RunsOfAllExecutions({all[0], one[0]});
   EXPECT_EQ(both.at("j").runs.size(), 2);
   EXPECT_EQ(FindMismatch(one, both.at("j").runs, true)->code, "other_cpus");

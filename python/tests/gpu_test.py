@@ -174,7 +174,7 @@ class SameAsTheCpuTest(GpuCase):
 
     def test_bytes_and_channels_last(self):
         recipes = {
-            # The last of a row of pixels is no whole group of four.
+            # The last of a row of pixels is not a whole group of four.
             "crop": ({"crop": 75}, 0, 0.0),
             "padded": ({"crop": 700}, 0, 0.0),
             "Solarize": ({"transforms": "Solarize"}, 0, 0.0),

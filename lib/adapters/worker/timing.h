@@ -91,7 +91,7 @@ struct EpochPosition {
 };
 
 // Where the epoch of a command begins: at its state, if it has one.
-// InvalidArgument if the state is no position.
+// InvalidArgument if the state is not a position.
 absl::StatusOr<EpochPosition> BeginOf(const EpochCommand& command);
 
 using StartEpoch =

@@ -283,7 +283,7 @@ std::vector<MeanSpeedUp> Means(const std::vector<Aggregate>& aggregates,
       (*entry.mean.mutable_by())[name] = text;
     }
     // A tie is a ratio near 1 and belongs to the mean. One run, or disturbed
-    // runs, are no ratio.
+    // runs, are not a ratio.
     const std::string& evidence = aggregate.speed_up().evidence();
     if (evidence == "separate" || evidence == "tied") {
       entry.ratios.push_back(aggregate.speed_up().ratio());

@@ -118,7 +118,7 @@ const std::vector<std::string>& HeldFields();
 bool IsWorkField(absl::string_view name);
 
 // InvalidArgument, naming the flag, if a field does not exist, or if `metric`
-// is no number.
+// is not a number.
 absl::StatusOr<Query> MakeQuery(const std::vector<std::string>& by,
                                 const std::string& where,
                                 const std::vector<std::string>& mix,

@@ -136,7 +136,7 @@ absl::StatusOr<std::unique_ptr<ClipReader>> OpenHere(int64_t, const char* path,
                          : ClipReader::OpenBytes(bytes, 1);
 }
 
-// Six videos of 30, 31, ... frames; number 2 is no video.
+// Six videos of 30, 31, ... frames; number 2 is not a video.
 std::string Videos() {
   static const std::string& folder = *new std::string([] {
     const std::string made = NewTestFolder();

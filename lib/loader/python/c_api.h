@@ -65,7 +65,7 @@ int feedrate_names(int64_t loader, char* names, int64_t* bytes);
 // setting needs_labels.
 int feedrate_labels(int64_t loader, int64_t* labels);
 // The same as feedrate_names for the classes that labels are numbers of; none
-// if they are no folders.
+// if they are not folders.
 int feedrate_classes(int64_t loader, char* names, int64_t* bytes);
 // What is not among the items, such as "ignored 2 files: 2 .tif", and why the
 // index could not be read or, when an epoch has ended, written; or empty. Valid

@@ -193,7 +193,7 @@ absl::StatusOr<ParquetPart> OpenParquet(const std::string& path) {
   }
   if (part.file.Has("label")) {
     absl::StatusOr<ParquetColumn> labels = part.file.Read("label");
-    // A column of another kind is no class.
+    // A column of another kind is not a class.
     if (labels.ok() && labels->begins.empty()) {
       part.labels = std::move(labels->integers);
     }

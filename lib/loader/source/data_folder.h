@@ -27,7 +27,7 @@ bool HasEnding(absl::string_view name, const std::vector<std::string>& endings);
 // What a listing has left out, for one warning.
 class LeftOut {
  public:
-  // A file that is no item by its name.
+  // A file that is not an item by its name.
   void AddFile(absl::string_view path);
   // Something else, such as "1 that is no plain file".
   void Add(const std::string& kind, absl::string_view path);
@@ -43,7 +43,7 @@ class LeftOut {
   std::string first_;
 };
 
-// The index of a folder's JPEG files lies in it and is no item.
+// The index of a folder's JPEG files lies in it and is not an item.
 inline constexpr absl::string_view kJpegIndexName = "feedrate.jpegindex";
 
 struct DataFolder {

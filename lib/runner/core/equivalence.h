@@ -107,7 +107,7 @@ class EquivalenceCheck {
       const ComparedItems& items, int64_t count, uint64_t seed,
       absl::Duration limit, MeasuredChild* child);
   // What is known of outputs for the first items without a reference for them.
-  // Fails as Check does, and if they are no images.
+  // Fails as Check does, and if they are not images.
   absl::StatusOr<Equivalence> CheckImages(const std::string& unchecked,
                                           const Job& job,
                                           const ComparedItems& items,

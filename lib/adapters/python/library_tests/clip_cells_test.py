@@ -25,7 +25,7 @@ FRAMES = 16
 # Cells of the public benchmark.
 CELLS = {"albumentationsx": 52, "torchvision": 27, "kornia": 51}
 HEIGHT, WIDTH = 230, 246
-# What is drawn for each pixel is no parameter, and may differ from frame to
+# What is drawn for each pixel is not a parameter, and may differ from frame to
 # frame.
 DRAWN_FOR_EACH_PIXEL = {"GaussianNoise", "SaltAndPepper"}
 # What the libraries do, seen with their own calls alone, on arm64 at least.

@@ -28,7 +28,7 @@ __device__ __forceinline__ ToneWords WordsOfTone(Tone tone, float amount) {
     words.bytes = Bytes4(0xff00u >> static_cast<int>(amount) & 255);
   } else if (tone == Tone::kSolarize) {
     // A byte is at least `amount` if it is at least the next whole number.
-    // Above 255, or if it is no number, nothing changes.
+    // Above 255, or if it is not a number, nothing changes.
     if (amount <= 255) {
       words.bytes = Bytes4(static_cast<uint32_t>(ceilf(fmaxf(amount, 0))));
     } else {
