@@ -35,7 +35,7 @@ TEST_F(GateInputTest, ARowOfTheWrongTypeIsNotLeftOut) {
       "{\"schema\":1,\"record\":\"row\",\"job_id\":\"a\",\"status\":\"ok\","
       "\"throughput\":5}\n";
   for (const char* value :
-       {"\"fast\"", "true", "null", "-1", "[5]", "{}", "NaN"}) {
+       {"\"fast\"", "true", "null", "-1", "0", "[5]", "{}", "NaN", "1e999"}) {
     const std::string wrong = absl::StrCat(
         "{\"schema\":1,\"record\":\"row\",\"job_id\":\"b\",\"status\":\"ok\","
         "\"throughput\":",

@@ -214,21 +214,11 @@ broken() {
 mkdir broken
 head -c 30 b/m.metrics.json >broken/m.metrics.json
 broken 1 'half-written' same.json
-: >broken/m.metrics.json
-broken 1 'half-written' same.json
 sed 's/"m"/"n"/' b/m.metrics.json >broken/m.metrics.json
 broken 1 'its name says "m"' same.json
 # A metric of the wrong type, below 0, or left out would let any value pass.
-for value in '"fast"' true '[1]'; do
-  sed "s/1000/$value/" b/m.metrics.json >broken/m.metrics.json
-  broken 1 'm.metrics.json:1: tokens_per_sec_p50' same.json
-done
-sed 's/1000/{"p50": 1000}/' b/m.metrics.json >broken/m.metrics.json
-broken 1 'm.metrics.json: tokens_per_sec_p50 is missing' same.json
 sed 's/1000/-1000/' b/m.metrics.json >broken/m.metrics.json
 broken 1 'm.metrics.json:1: tokens_per_sec_p50 is below 0' same.json
-sed 's/1000/NaN/' b/m.metrics.json >broken/m.metrics.json
-broken 1 'm.metrics.json' same.json
 sed 's/"tokens_per_sec_p50": 1000,//' b/m.metrics.json >broken/m.metrics.json
 broken 1 'm.metrics.json: tokens_per_sec_p50 is missing' same.json
 sed 's/, /,\n/g;s/1000/"fast"/' b/m.metrics.json >broken/m.metrics.json
@@ -236,12 +226,6 @@ broken 1 'm.metrics.json:2: tokens_per_sec_p50 is text' same.json
 # Notes are welcome.
 sed 's/1000/1000, "note": "fast"/' b/m.metrics.json >broken/m.metrics.json
 broken 0 'every metric is within' same.json
-sed 's/1000/null/' b/m.metrics.json >broken/m.metrics.json
-broken 1 'is null' same.json
-echo '{"machine_profile": "m"}' >broken/m.metrics.json
-broken 1 'no number' same.json
-echo 'rubbish' >broken/m.metrics.json
-broken 1 'no whole JSON' same.json
 rm broken/*
 head -c 200 b/m.rows.jsonl >broken/m.rows.jsonl
 broken 1 'torn' good.jsonl
@@ -252,16 +236,10 @@ sed 's/"machine_profile":"m"/"machine_profile":"n"/' b/m.rows.jsonl \
 broken 1 'of machine "n"' good.jsonl
 sed '1s/ok/o/;1s/"record"/"rekord"/' b/m.rows.jsonl >broken/m.rows.jsonl
 broken 1 'm.rows.jsonl:1' good.jsonl
-for value in '"fast"' true '[1]' null -100 0 NaN 1e999; do
-  sed "2s/:100,/:$value,/" b/m.rows.jsonl >broken/m.rows.jsonl
-  broken 1 'm.rows.jsonl:2:' good.jsonl
-  sed "2s/:101,/:$value,/" good.jsonl >wrong.jsonl
-  exits 1 'wrong.jsonl:2: ' --current=wrong.jsonl --baselines=b
-done
-sed '2s/"throughput":100,//' b/m.rows.jsonl >broken/m.rows.jsonl
-broken 1 'm.rows.jsonl:2: field "throughput"' good.jsonl
-sed '2s/"two"/2/' b/m.rows.jsonl >broken/m.rows.jsonl
-broken 1 'm.rows.jsonl:2: field "job_id": expected text' good.jsonl
+sed '2s/:100,/:"fast",/' b/m.rows.jsonl >broken/m.rows.jsonl
+broken 1 'm.rows.jsonl:2:' good.jsonl
+sed '2s/:101,/:1e999,/' good.jsonl >wrong.jsonl
+exits 1 'wrong.jsonl:2: ' --current=wrong.jsonl --baselines=b
 rm broken/*
 metrics broken/n.metrics.json n 1 1 1
 broken 5 'there are baselines of n' same.json
@@ -356,36 +334,6 @@ sed '/commit20/,$d' history/all.jsonl >still.jsonl
 exits 3 '"before":"commit9","after":"commit10"' --history=still.jsonl
 exits 5 'no rows' --history=/dev/null
 
-# series FILE SECONDS...: a history of one job, one run per commit.
-series() {
-  local file="$1" i=0 seconds
-  shift
-  for seconds in "$@"; do
-    printf '{"schema":1,"record":"env","git":{"revision":"c%d"}}\n' "$((i++))"
-    printf '{"schema":1,"record":"row","job_id":"j","mode":"micro","library":"l","transform":"t","device":"cpu","status":"ok","machine_profile":"m","samples_s":[%s]}\n' \
-      "$seconds"
-  done >"$file"
-}
-# level SECONDS COUNT: times with three digits of noise.
-level() {
-  awk -v level="$1" -v count="$2" 'BEGIN {
-    for (i = 0; i < count; ++i) printf "%.4f ", level * (1 + (i * 7 % 11 - 5) / 1000)
-  }'
-}
-# shellcheck disable=SC2046  # Words.
-{
-  # Two outliers at an end erase no step.
-  series plain.jsonl $(level 1 60) $(level 1.6 60)
-  series end.jsonl $(level 1 60) $(level 1.6 60) 16 16
-  series start.jsonl 16 16 $(level 1 60) $(level 1.6 60)
-  # A burst hides no lasting change.
-  series burst.jsonl $(level 1 50) $(level 5 8) $(level 1.21 50)
-}
-exits 3 '+60.0% after c59, at the latest in c60' --history=plain.jsonl --format=text
-exits 3 '+60.0% after c59, at the latest in c60' --history=end.jsonl --format=text
-exits 3 '+60.0% after c61, at the latest in c62' --history=start.jsonl --format=text
-exits 3 '+21.0% after c49, at the latest in c58' --history=burst.jsonl --format=text
-exits 3 'it went away in c58' --history=burst.jsonl --format=text
 exits 1 'none' --history=none.jsonl
 
 # Calibration with a real busy loop, then the gate knows its floor.
