@@ -117,8 +117,8 @@ def axe_violations(browser, page, width, theme):
     return [f"{name}: {v}" for v in answer["result"]["value"]]
 
 
-# Tables that answer which is fastest, by how much and how sure, of which a phone
-# shows a part.
+# Tables that answer which is fastest, by how much and how sure, of which a
+# phone shows a part.
 CUT = """Array.from(document.querySelectorAll(".table")).filter((e) =>
   /^(Which is|How) fast/.test(e.querySelector(".caption")?.textContent) &&
   e.querySelector(".scroll").scrollWidth >
