@@ -134,6 +134,14 @@ absl::StatusOr<AuditedTraining> AuditOne(const TrainingPlan& plan,
   JudgeTraining(items, one.runs[0],
                 one.runs.size() > 1 ? &one.runs[1] : nullptr,
                 {weights, false, nullptr}, &audit);
+  const int64_t kills = audit.training().kills();
+  if (audit.verdict() == "pass" && kills < plan.kills) {
+    audit.clear_verdict();
+    audit.set_reason(absl::StrCat(
+        "only ", kills, " of ", Counted(plan.kills, "kill"),
+        " came before the training ended by itself; train for more steps, or "
+        "ask for fewer kills"));
+  }
   return one;
 }
 

@@ -74,8 +74,12 @@ class Judge {
     JudgeOrder(history.epochs);
     JudgeRestarts(history);
     if (is_killed) JudgeEnd(history);
-    JudgeLabels(run);
-    JudgeValidation(run);
+    if (!JudgeLabels(run) && !is_killed) {
+      Note("labels were not judged: none was seen");
+    }
+    if (!JudgeValidation(run) && !is_killed) {
+      Note("validation was not judged: no whole pass over its items was seen");
+    }
     for (const std::string& fault : RepeatedDraws(run)) Fault(fault);
     if (!is_killed) {
       first_order_ = FirstOrder(history);
@@ -374,8 +378,9 @@ class Judge {
     }
   }
 
-  void JudgeLabels(const TrainingRun& run) {
-    if (items_.classes() < 2) return;
+  // False: items have labels, and none was seen.
+  bool JudgeLabels(const TrainingRun& run) {
+    if (items_.classes() < 2) return true;
     std::map<int64_t, std::map<int64_t, int64_t>> seen;
     for (const Life& life : run.lives) {
       for (const SeenRank& rank : life.ranks) {
@@ -403,18 +408,23 @@ class Judge {
       Fault(absl::StrCat(wrong, " of ", Counted(all, "sample"),
                          " have the label of another item"));
     }
+    return all > 0;
   }
 
-  // Passes of evaluation that came to an end on all ranks.
-  void JudgeValidation(const TrainingRun& run) {
-    if (items_.validation_items() == 0) return;
+  // Passes of evaluation that came to an end on all ranks. False: there are
+  // items for it, and no such pass.
+  bool JudgeValidation(const TrainingRun& run) {
+    bool is_judged = items_.validation_items() == 0;
     for (const Life& life : run.lives) {
       std::vector<SeenEpoch> epochs;
       for (size_t r = 0; r < life.ranks.size(); ++r) {
         AddEvaluations(life.ranks[r], r, life.ranks.size(), &epochs);
       }
-      for (const SeenEpoch& epoch : epochs) JudgeEvaluation(epoch);
+      for (const SeenEpoch& epoch : epochs) {
+        is_judged = JudgeEvaluation(epoch) || is_judged;
+      }
     }
+    return is_judged;
   }
 
   static void AddEvaluations(const SeenRank& rank, size_t r, size_t ranks,
@@ -438,11 +448,11 @@ class Judge {
     }
   }
 
-  void JudgeEvaluation(const SeenEpoch& epoch) {
+  bool JudgeEvaluation(const SeenEpoch& epoch) {
     const int64_t first = items_.items(), items = items_.validation_items();
     const EpochCoverage found = CoverageOf(epoch, first, items, all_items_);
     // Of other data, such as a part of the training set.
-    if (found.leaked > 0) return;
+    if (found.leaked > 0) return false;
     // Each rank may evaluate all.
     bool each_all = true, is_full = true;
     for (const Batches& rank : epoch.pieces[0].ranks) {
@@ -453,9 +463,9 @@ class Judge {
       const EpochCoverage part = CoverageOf(own, first, items, all_items_);
       each_all = each_all && part.lost() == 0 && part.extra == 0;
     }
-    if (each_all) return;
+    if (each_all) return true;
     // Another rank was killed, or only some evaluate.
-    if (!is_full && found.lost() > 0) return;
+    if (!is_full && found.lost() > 0) return false;
     if (found.lost() > 0) {
       Fault(
           absl::StrCat("validation: ", Of(found.lost(), items), " never seen"));
@@ -467,6 +477,7 @@ class Judge {
       Fault(absl::StrCat("validation: ", Counted(found.repeated.size(), "item"),
                          " seen more than once"));
     }
+    return true;
   }
 
   const AuditItems& items_;

@@ -122,7 +122,13 @@ std::string NotesOf(const Runs& whole, const Runs* killed = nullptr) {
 }
 
 TEST(JudgeTest, WhatIsNoFaultIsSaid) {
-  EXPECT_EQ(NotesOf(TwoEpochs()), "");
+  EXPECT_EQ(
+      NotesOf(TwoEpochs()),
+      "validation was not judged: no whole pass over its items was seen");
+  Runs unlabeled = TwoEpochs();
+  for (SeenBatch& batch : unlabeled.rank().training) batch.labels.clear();
+  EXPECT_THAT(NotesOf(unlabeled),
+              HasSubstr("labels were not judged: none was seen"));
   // The training leaves its loader and begins the next epoch.
   Runs left;
   left.Pass(Shuffled(1), 0, 4, false);

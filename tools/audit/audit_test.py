@@ -128,6 +128,12 @@ class AuditTest(unittest.TestCase):
         self.assertEqual(code, 0, stderr)
         self.assertIn("began from scratch", stderr)
 
+    def test_kills_that_never_came_are_told(self):
+        code, (record,), stderr = self.audit("--kills=30", epochs=1, every=1)
+        self.assertEqual((code, record["verdict"]), (4, ""), stderr)
+        kills = record["training"]["kills"]
+        self.assertIn(f"only {kills} of 30 kills", stderr)
+
     def test_exit_codes(self):
         self.assertEqual(self.audit(fail="9")[0], 2)
         code, (record,), stderr = self.audit(fault="unreadable")
