@@ -4,6 +4,7 @@
 
 #include "lib/model/fused/check_support.cuh"
 #include "lib/model/fused/hopper_attention.h"
+#include "lib/model/fused/hopper_causal.h"
 
 namespace feedrate {
 namespace fused {
@@ -148,9 +149,45 @@ void CheckHopper(const BackwardPass& pass, const std::vector<double>& mixed,
                 });
 }
 
+// Attention of texts on a Hopper.
+void CheckCausal(const BackwardPass& pass, const std::vector<double>& mixed) {
+  const AttentionSizes& z = pass.z;
+  const size_t count = pass.a.rows * z.heads * 64;
+  const int64_t numbers = z.batch * z.heads * CausalTokens(z.tokens);
+  CheckBuffer<Bf16> d_mixed(mixed.size()), d_qkv(3 * count);
+  CheckBuffer<float> d_log(numbers), d_numbers(2 * numbers),
+      d_rstd(2 * pass.a.rows * z.heads);
+  cudaMemcpy(d_qkv, pass.a.qkv, 6 * count, cudaMemcpyDefault);
+  QkNormRope a = pass.a;
+  a.qkv = d_qkv;
+  RunQkNormRope(a, d_qkv, d_rstd, nullptr);
+  const auto run = [&] {
+    RunCausalAttention(a, d_mixed, d_log, nullptr);
+    cudaDeviceSynchronize();
+    Check("causal attention");
+    return d_mixed.Read();
+  };
+  const std::vector<double> got = run();
+  Hold("  result", got, mixed, 1e-2);
+  if (run() != got) {
+    std::printf("  two runs differ  <-- WRONG\n");
+    ++failures;
+  }
+  CheckBackward("", pass,
+                [&](Bf16* dqkv, float* dq_w, float* dk_w, SumList* sums) {
+                  RunCausalAttentionBackward(a, {d_mixed, d_log, d_rstd},
+                                             pass.dmixed, d_numbers, dqkv, dq_w,
+                                             dk_w, sums, false, nullptr);
+                });
+}
+
 }  // namespace
 
 void CheckAttention(const AttentionSizes& z) {
+  if (z.causal && !HasHopperAttention()) {
+    std::printf("causal attention: not on this GPU\n");
+    return;
+  }
   const int64_t rows = z.batch * z.tokens, width = z.heads * 64;
   const auto qkv = Random<Bf16>(rows * 3 * width);
   const auto dmixed = Random<Bf16>(z.batch * z.queries * width);
@@ -199,13 +236,14 @@ void CheckAttention(const AttentionSizes& z) {
         const std::vector<double> go = doubles(dmixed, out, 64);
         std::vector<double> p(z.tokens), dp(z.tokens);
         double sum = 0, dot = 0;
-        for (int64_t j = 0; j < z.tokens; ++j) {
+        const int64_t keys = z.causal ? i + 1 : z.tokens;
+        for (int64_t j = 0; j < keys; ++j) {
           double s = 0;
           for (int c = 0; c < 64; ++c) s += rq[i][c] * rk[j][c];
           p[j] = std::exp(s / 8);
           sum += p[j];
         }
-        for (int64_t j = 0; j < z.tokens; ++j) {
+        for (int64_t j = 0; j < keys; ++j) {
           p[j] /= sum;
           for (int c = 0; c < 64; ++c) {
             mixed[out + c] += p[j] * v[j][c];
@@ -214,7 +252,7 @@ void CheckAttention(const AttentionSizes& z) {
           }
           dot += p[j] * dp[j];
         }
-        for (int64_t j = 0; j < z.tokens; ++j) {
+        for (int64_t j = 0; j < keys; ++j) {
           const double ds = p[j] * (dp[j] - dot) / 8;
           for (int c = 0; c < 64; ++c) {
             dq[i * 64 + c] += ds * rk[j][c];
@@ -244,6 +282,13 @@ void CheckAttention(const AttentionSizes& z) {
       d_log(z.batch * z.heads * kShortTokens), d_dq_w(64), d_dk_w(64);
   const QkNormRope a = {d_qkv, d_q_w, d_k_w,    d_cos,
                         d_sin, rows,  z.tokens, z.heads};
+  const BackwardPass pass = {z, a, d_dmixed, dqkv, dq_w, dk_w};
+  if (z.causal) {
+    std::printf("causal attention of %lld tokens\n",
+                static_cast<long long>(z.tokens));
+    CheckCausal(pass, mixed);
+    return;
+  }
   RunShortAttention(a, z.queries, d_mixed, d_log, nullptr);
   cudaDeviceSynchronize();
   Check("attention");
@@ -251,7 +296,6 @@ void CheckAttention(const AttentionSizes& z) {
               static_cast<long long>(z.tokens),
               static_cast<long long>(z.queries));
   Hold("  result", d_mixed.Read(), mixed, 1e-2);
-  const BackwardPass pass = {z, a, d_dmixed, dqkv, dq_w, dk_w};
   CheckBackward(
       "", pass, [&](Bf16* dqkv, float* dq_w, float* dk_w, SumList* sums) {
         RunShortAttentionBackward(a, z.queries, d_mixed, d_log, d_dmixed, dqkv,
@@ -333,6 +377,98 @@ void TimeAttention(const AttentionSizes& z) {
          }),
          8, 2.5 * flops);
   }
+}
+
+namespace {
+
+// Counts words that differ, and finds the first and the last of them.
+__global__ void CompareWords(const uint32_t* a, const uint32_t* b, size_t count,
+                             unsigned long long* found) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count;
+       i += gridDim.x * blockDim.x) {
+    if (a[i] == b[i]) continue;
+    atomicAdd(found, 1ull);
+    atomicMin(found + 1, static_cast<unsigned long long>(i));
+    atomicMax(found + 2, static_cast<unsigned long long>(i));
+  }
+}
+
+// Calls run() again and again; it must leave the same values.
+void HoldRepeats(const char* what, const std::function<void()>& run,
+                 const Bf16* values, size_t count) {
+  // Races show when all processors are busy.
+  const int repeats = count < 1 << 22 ? 2 : 200;
+  CheckBuffer<Bf16> first(count);
+  using Number = unsigned long long;
+  CheckBuffer<Number> d_found(3);
+  int different = 0;
+  for (int i = 0; i <= repeats; ++i) {
+    run();
+    if (i == 0) {
+      cudaMemcpy(first, values, 2 * count, cudaMemcpyDefault);
+      continue;
+    }
+    Number found[] = {0, ~0ull, 0};
+    cudaMemcpy(d_found, found, sizeof(found), cudaMemcpyDefault);
+    CompareWords<<<1024, 256>>>(
+        reinterpret_cast<const uint32_t*>(values),
+        reinterpret_cast<const uint32_t*>(static_cast<Bf16*>(first)), count / 2,
+        d_found);
+    cudaMemcpy(found, d_found, sizeof(found), cudaMemcpyDefault);
+    if (found[0] == 0) continue;
+    if (++different < 4) {
+      std::printf("  %s: repeat %d: %llu words differ, from %llu to %llu\n",
+                  what, i, found[0], found[1], found[2]);
+    }
+  }
+  Check("repeats");
+  std::printf("%-44s %d of %d repeats differ%s\n", what, different, repeats,
+              different > 0 ? "  <-- WRONG" : "");
+  failures += different > 0;
+}
+
+}  // namespace
+
+void TimeCausal(const AttentionSizes& z) {
+  if (!HasHopperAttention()) return;
+  const size_t count = z.batch * z.tokens * z.heads * 64;
+  const int64_t numbers = z.batch * z.heads * CausalTokens(z.tokens);
+  CheckBuffer<Bf16> qkv(Random<Bf16>(3 * count)), mixed(count),
+      dmixed(Random<Bf16>(count)), dqkv(3 * count);
+  CheckBuffer<float> weight(Random<float>(64, 0.1f, 1)),
+      table(Random<float>(z.tokens * 64)), log_sum(numbers), both(2 * numbers),
+      rstd(2 * z.batch * z.tokens * z.heads), dweight(128);
+  CheckSums sums;
+  const QkNormRope a = {
+      qkv, weight, weight, table, table, z.batch * z.tokens, z.tokens, z.heads};
+  RunQkNormRope(a, qkv, rstd, nullptr);
+  HoldRepeats(
+      "causal attention",
+      [&] { RunCausalAttention(a, mixed, log_sum, nullptr); }, mixed, count);
+  HoldRepeats(
+      "causal attention, backward",
+      [&] {
+        RunCausalAttentionBackward(a, {mixed, log_sum, rstd}, dmixed, both,
+                                   dqkv, dweight, dweight + 64, &sums, false,
+                                   nullptr);
+        sums.Run(nullptr);
+      },
+      dqkv, 3 * count);
+  // Half of all scores.
+  const double flops = 2.0 * z.tokens * z.tokens * 64 * z.batch * z.heads;
+  const auto line = [&](const char* what, double us, double work) {
+    std::printf("%-28s %7.1f us, %4.0f TFLOP/s\n", what, us, work / us * 1e-6);
+  };
+  line("causal attention",
+       Microseconds([&] { RunCausalAttention(a, mixed, log_sum, nullptr); }),
+       flops);
+  line("causal attention, backward", Microseconds([&] {
+         RunCausalAttentionBackward(a, {mixed, log_sum, rstd}, dmixed, both,
+                                    dqkv, dweight, dweight + 64, &sums, false,
+                                    nullptr);
+         sums.Run(nullptr);
+       }),
+       2.5 * flops);
 }
 
 }  // namespace fused

@@ -22,11 +22,13 @@ struct AttentionSizes {
   int64_t batch, heads, tokens, queries;
   // One weight of the norm of Q, if it is not 0.
   float weight = 0;
+  bool causal = false;
 };
 
 // In attention_check.cu.
 void CheckAttention(const AttentionSizes& z);
 void TimeAttention(const AttentionSizes& z);
+void TimeCausal(const AttentionSizes& z);
 
 // In hopper_check.cu: products of rows x width and width x hidden.
 void CheckHopperProducts(int64_t rows, int64_t width, int64_t hidden);

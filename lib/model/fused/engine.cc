@@ -12,6 +12,7 @@
 
 #include "lib/model/fused/engine_parts.h"
 #include "lib/model/fused/hopper_attention.h"
+#include "lib/model/fused/hopper_causal.h"
 #include "lib/model/fused/hopper_products.h"
 
 namespace feedrate {
@@ -179,6 +180,11 @@ void FusedEngine::ForwardAttention(Block* block) {
     }
     return;
   }
+  if (causal_attention_) {
+    fused::RunCausalAttention(RopeOf(*block), Half(block->mixed),
+                              Floats(block->log_sum), s);
+    return;
+  }
   const auto keep = [block](const auto& attention) {
     block->mixed = std::get<0>(attention).transpose(1, 2).contiguous();
     block->log_sum = std::get<1>(attention);
@@ -200,7 +206,7 @@ void FusedEngine::ForwardAttention(Block* block) {
 }
 
 void FusedEngine::ReleaseAttention(Block* block) const {
-  if (!is_text_) return;
+  if (!is_text_ || causal_attention_) return;
   block->mixed.reset();
   block->log_sum.reset();
 }
@@ -221,6 +227,15 @@ void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
         rope, block->queries, Half(block->mixed), Floats(block->log_sum),
         Half(attention_gradient_), Half(qkv_gradient_), block->q_norm.gradient,
         block->k_norm.gradient, sums_.get(), accumulate, s);
+    return;
+  }
+  if (causal_attention_) {
+    fused::RunCausalAttentionBackward(
+        rope,
+        {Half(block->mixed), Floats(block->log_sum), Floats(block->head_rstd)},
+        Half(attention_gradient_), Floats(head_numbers_), Half(qkv_gradient_),
+        block->q_norm.gradient, block->k_norm.gradient, sums_.get(), accumulate,
+        s);
     return;
   }
   const at::Tensor dmixed = attention_gradient_.transpose(1, 2);

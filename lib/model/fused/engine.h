@@ -3,10 +3,10 @@
 // address, so that the whole step can be one CUDA graph.
 //
 // Matrix products run in bf16 with the epilogues of cuBLASLt, attention of text
-// in cuDNN (or torch's flash attention, if its algorithms shall be
-// deterministic), everything else in the kernels of kernels.h. The residual
-// stream and the sums stay fp32. After the last attention of a ViT only class
-// tokens are computed: nothing depends on the others.
+// on other GPUs than a Hopper in cuDNN (or torch's flash attention, if its
+// algorithms shall be deterministic), everything else in our own kernels. The
+// residual stream and the sums stay fp32. After the last attention of a ViT
+// only class tokens are computed: nothing depends on the others.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -144,8 +144,9 @@ class FusedEngine : public StepEngine, public Optimizer {
   // GELU and its gradient are inside the products of the MLP, and, of texts,
   // norm and rotation inside that of QKV.
   const bool own_products_;
-  // Attention of images in kernels for a Hopper.
+  // Attention of images, or of texts, in kernels for a Hopper.
   const bool hopper_attention_;
+  const bool causal_attention_;
   std::unique_ptr<fused::SumList> sums_;
   std::map<std::string, Weight> weights_;
   std::vector<std::string> names_;
@@ -155,6 +156,8 @@ class FusedEngine : public StepEngine, public Optimizer {
   at::Tensor steps_, learning_rate_, loss_, norm_, partial_, workspace_;
   at::Tensor cos_, sin_;
   at::Tensor input_, one_hot_;
+  // Room for two numbers of each row of a head.
+  at::Tensor head_numbers_;
   at::Tensor patches_, patch_out_, stream_gradient_, branch_gradient_;
   at::Tensor class_stream_gradient_;
   at::Tensor wide_gradient_, qkv_gradient_, attention_gradient_;

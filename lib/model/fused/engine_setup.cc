@@ -9,6 +9,7 @@
 
 #include "lib/model/fused/engine_parts.h"
 #include "lib/model/fused/hopper_attention.h"
+#include "lib/model/fused/hopper_causal.h"
 #include "lib/model/fused/hopper_products.h"
 #include "lib/model/torch/parts.h"
 
@@ -43,6 +44,7 @@ FusedEngine::FusedEngine(const ModelSpec& spec,
       head_rows_(is_text_ ? rows_ : batch),
       own_products_(fused::HasHopperProducts(spec.width, spec.mlp_width())),
       hopper_attention_(!is_text_ && fused::HasHopperAttention()),
+      causal_attention_(is_text_ && fused::HasHopperAttention()),
       fp8_(fp8 ? std::make_unique<Fp8>() : nullptr) {
   const std::string refusal = FusedEngineRefusal(spec, fp8);
   if (!refusal.empty()) {
@@ -147,6 +149,10 @@ void FusedEngine::AllocateActivations() {
   sin_ = rotation.sin.to(values_.device()).contiguous();
   if (is_text_) {
     one_hot_ = Bf16Buffer({rows_, spec_.vocabulary});
+    if (causal_attention_) {
+      head_numbers_ =
+          FloatBuffer({batch_, heads, fused::CausalTokens(tokens), 2});
+    }
   } else {
     patches_ = Bf16Buffer({batch_ * spec_.patches(), spec_.patch_values()});
     patch_out_ = Bf16Buffer({batch_ * spec_.patches(), width});
@@ -173,6 +179,10 @@ void FusedEngine::AllocateActivations() {
       }
       if (!is_text_) {
         block.log_sum = FloatBuffer({batch_, heads, fused::kShortTokens});
+      } else if (causal_attention_) {
+        block.log_sum =
+            FloatBuffer({batch_, heads, fused::CausalTokens(tokens)});
+        block.mixed = Bf16Buffer({rows_, width});
       }
     }
     if (i > 0 && block.rows == rows_) {
@@ -410,8 +420,8 @@ std::string FusedEngine::DescribeProducts() const {
 std::string FusedEngine::Method() const {
   std::string text =
       std::string("attention by ") +
-      (hopper_attention_ ? "kernels of feedrate with wgmma"
-       : !is_text_       ? "kernels of feedrate"
+      (hopper_attention_ || causal_attention_ ? "kernels of feedrate with wgmma"
+       : !is_text_                            ? "kernels of feedrate"
        : at::globalContext().deterministicAlgorithms()
            ? "torch's flash attention"
            : "cuDNN") +

@@ -88,6 +88,15 @@ __device__ __forceinline__ void SaveTile(const CUtensorMap& to,
       "r"(SharedPlace(from)), "r"(column), "r"(row)
       : "memory");
 }
+// The copy engine: bytes that lie next to each other, a multiple of 16.
+__device__ __forceinline__ void LoadBytes(const void* from, void* to, int bytes,
+                                          uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1], %2, [%3];" ::"r"(SharedPlace(to)),
+      "l"(from), "r"(bytes), "r"(SharedPlace(barrier))
+      : "memory");
+}
 // The same for a stack of matrices: the tile of matrix `matrix`.
 __device__ __forceinline__ void LoadTile(const CUtensorMap& from, char* to,
                                          uint64_t* barrier, int column, int row,
@@ -282,7 +291,9 @@ __device__ __forceinline__ void Multiply64x64(float (&c)[kCount], uint64_t a,
       : "l"(a), "l"(b), "r"(static_cast<int>(add)));
 }
 // 64 x 64 x 16 with a in registers: of each 16 rows of a warp, rows g and g +
-// 8, columns 2 t and 2 t + 8. b is stored by rows of its 16 inner values.
+// 8, columns 2 t and 2 t + 8. b is stored by rows of its 16 inner values or, if
+// not kTransposed, of its 64 columns.
+template <bool kTransposed = true>
 __device__ __forceinline__ void MultiplyRegisters64x64(float (&c)[32],
                                                        const uint32_t (&a)[4],
                                                        uint64_t b, bool add) {
@@ -294,13 +305,12 @@ __device__ __forceinline__ void MultiplyRegisters64x64(float (&c)[32],
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, "
       "%15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, "
       "%29, %30, %31}, "
-      "{%32, %33, %34, %35}, %36, p, 1, 1, 1;\n"
+      "{%32, %33, %34, %35}, %36, p, 1, 1, %38;\n"
       "}\n"
       : HOPPER_SUMS_32(c, 0)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b),
-        "r"(static_cast<int>(add)));
+        "r"(static_cast<int>(add)), "n"(static_cast<int>(kTransposed)));
 }
-
 // Whether the current device is a Hopper.
 inline bool IsDevice() {
   int device = 0, major = 0, minor = 0;

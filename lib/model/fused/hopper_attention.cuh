@@ -132,5 +132,66 @@ __device__ __forceinline__ LaneRow NormRotate(const LaneRow& raw, float rstd,
   return out;
 }
 
+// What a lane has of a tile of sums, 64 x 64, and of one of values as a left
+// matrix.
+using Sums = float[32];
+using Rows = Fragment[kHead / kTile];
+
+// The rows of a warp as a left matrix.
+__device__ __forceinline__ void ReadRows(const char* tile,
+                                         const HopperLanes& lanes, Rows& rows) {
+  const int row = lanes.warp * kTile + lanes.lane % kTile;
+#pragma unroll
+  for (int i = 0; i < kHead / kTile; ++i) {
+    LoadMatrices(rows[i],
+                 tile + row * hopper::kTileRowBytes +
+                     ((2 * i + lanes.lane / kTile ^ row % kOctet) << 4));
+  }
+}
+
+// The pair of columns 8 i + 2 t of a lane's row g + 8 j.
+__device__ __forceinline__ float2 PairOf(const Rows& rows, int i, int j) {
+  return Unpack(rows[i / 2][i % 2 * 2 + j]);
+}
+
+// sums (+)= left times 64 columns of a tile or, if kTransposed, 64 of its rows.
+template <bool kTransposed>
+__device__ __forceinline__ void StartProduct(const hopper::Matrix& memory,
+                                             int tile, const Rows& left,
+                                             bool add, Sums& sums) {
+  hopper::BeginProducts();
+#pragma unroll
+  for (int i = 0; i < kHead / kTile; ++i) {
+    hopper::MultiplyRegisters64x64<kTransposed>(
+        sums, left[i],
+        memory.At(tile + i * (kTransposed ? 2 * kOctetBytes : 32)),
+        add || i > 0);
+  }
+  hopper::EndProducts();
+}
+
+// A lane's sums as a left matrix.
+__device__ __forceinline__ void PackRows(const Sums& sums, Rows& rows) {
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    rows[i / 4][i % 4] = Pack(sums[2 * i], sums[2 * i + 1]);
+  }
+}
+
+// Of each lane of a row and each of four groups of eight columns, in which a
+// lane has a pair: gives lane t all pairs of group t.
+__device__ __forceinline__ void Transpose(uint32_t (&r)[4], int t) {
+#pragma unroll
+  for (int o = 2; o >= 1; o >>= 1) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int low = o == 2 ? i : 2 * i;
+      const uint32_t give = t & o ? r[low] : r[low + o];
+      const uint32_t got = __shfl_xor_sync(~0u, give, o);
+      (t & o ? r[low] : r[low + o]) = got;
+    }
+  }
+}
+
 }  // namespace fused
 }  // namespace feedrate

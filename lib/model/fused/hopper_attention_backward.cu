@@ -162,8 +162,6 @@ __device__ __forceinline__ void Help(const BackwardMaps& maps,
 
 // ---- Warp groups that multiply.
 
-using Sums = float[32];
-
 // Starts the scores of a tile of rows, or their gradients: `left` is its first
 // byte, `right` that of the first of kCount tiles of columns.
 template <int kCount, int kSize>
@@ -394,21 +392,6 @@ __device__ __forceinline__ void StoreNormGradient(
   HalveSums<2, 4>(sums);
   weight_sums[0] += sums[0];
   weight_sums[1] += sums[1];
-}
-
-// Of each lane of a row and each of four groups of eight columns, in which a
-// lane has a pair: gives lane t all pairs of group t.
-__device__ __forceinline__ void Transpose(uint32_t (&r)[4], int t) {
-#pragma unroll
-  for (int o = 2; o >= 1; o >>= 1) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int low = o == 2 ? i : 2 * i;
-      const uint32_t give = t & o ? r[low] : r[low + o];
-      const uint32_t got = __shfl_xor_sync(~0u, give, o);
-      (t & o ? r[low] : r[low + o]) = got;
-    }
-  }
 }
 
 // Writes the gradient of 16 rows of V.

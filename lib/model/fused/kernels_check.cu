@@ -401,17 +401,26 @@ void CheckOptimizer(bool lamb) {
 }  // namespace fused
 }  // namespace feedrate
 
-int main(int argc, char** argv) {
+namespace {
+
+void CheckCausalAttention() {
   using feedrate::fused::AttentionSizes;
-  const auto argument = [&](int i, int64_t otherwise) {
-    return argc > i ? std::atoll(argv[i]) : otherwise;
-  };
-  feedrate::fused::CheckFp8();
-  if (argc > 1 && argv[1] == std::string("fp8")) {
-    if (argc == 2) feedrate::fused::TimeFp8(256 * 201, 384, 1536);
-    std::printf("%d wrong\n", feedrate::fused::failures);
-    return feedrate::fused::failures > 0 ? 1 : 0;
+  for (const AttentionSizes& z :
+       {AttentionSizes{2, 2, 300, 300}, AttentionSizes{1, 2, 1024, 1024},
+        AttentionSizes{1, 3, 77, 77}, AttentionSizes{3, 1, 5, 5},
+        AttentionSizes{1, 1, 640, 640},
+        // Scores that need the largest one.
+        AttentionSizes{2, 2, 300, 300, 8},
+        // More heads than processors.
+        AttentionSizes{20, 7, 200, 200}}) {
+    AttentionSizes causal = z;
+    causal.causal = true;
+    feedrate::fused::CheckAttention(causal);
   }
+}
+
+void CheckImageAttention() {
+  using feedrate::fused::AttentionSizes;
   for (const AttentionSizes& z :
        {AttentionSizes{2, 3, 201, 201}, AttentionSizes{2, 2, 208, 208},
         AttentionSizes{1, 2, 77, 77}, AttentionSizes{3, 1, 16, 16},
@@ -422,6 +431,35 @@ int main(int argc, char** argv) {
         AttentionSizes{60, 5, 201, 201}}) {
     feedrate::fused::CheckAttention(z);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using feedrate::fused::AttentionSizes;
+  const auto argument = [&](int i, int64_t otherwise) {
+    return argc > i ? std::atoll(argv[i]) : otherwise;
+  };
+  if (argc > 1 && argv[1] == std::string("causal")) {
+    CheckCausalAttention();
+    if (argc == 2) feedrate::fused::TimeCausal({64, 8, 1024, 1024});
+    std::printf("%d wrong\n", feedrate::fused::failures);
+    return feedrate::fused::failures > 0 ? 1 : 0;
+  }
+  if (argc > 1 && argv[1] == std::string("images")) {
+    CheckImageAttention();
+    if (argc == 2) feedrate::fused::TimeAttention({256, 6, 201, 201});
+    std::printf("%d wrong\n", feedrate::fused::failures);
+    return feedrate::fused::failures > 0 ? 1 : 0;
+  }
+  feedrate::fused::CheckFp8();
+  if (argc > 1 && argv[1] == std::string("fp8")) {
+    if (argc == 2) feedrate::fused::TimeFp8(256 * 201, 384, 1536);
+    std::printf("%d wrong\n", feedrate::fused::failures);
+    return feedrate::fused::failures > 0 ? 1 : 0;
+  }
+  CheckImageAttention();
+  CheckCausalAttention();
   feedrate::fused::CheckTokens();
   for (const int64_t width : {128, 256, 384, 512, 768}) {
     feedrate::fused::CheckNorm(width, 37, 1, 2);
@@ -449,6 +487,8 @@ int main(int argc, char** argv) {
   const int64_t tokens = argument(3, 201);
   feedrate::fused::TimeAttention(
       {argument(1, 256), argument(2, 6), tokens, tokens});
+  feedrate::fused::TimeCausal(
+      {argument(1, 64), argument(2, 8), argument(3, 1024), argument(3, 1024)});
   feedrate::fused::TimeHopperProducts(
       argument(1, 256) * tokens, argument(2, 6) * 64, argument(2, 6) * 256);
   feedrate::fused::TimeFp8(argument(1, 256) * tokens, argument(2, 6) * 64,
