@@ -122,9 +122,8 @@ std::string NotesOf(const Runs& whole, const Runs* killed = nullptr) {
 }
 
 TEST(JudgeTest, WhatIsNoFaultIsSaid) {
-  EXPECT_EQ(
-      NotesOf(TwoEpochs()),
-      "validation was not judged: no whole pass over its items was seen");
+  EXPECT_EQ(NotesOf(TwoEpochs()),
+            "validation was not judged: no whole pass over its items was seen");
   Runs unlabeled = TwoEpochs();
   for (SeenBatch& batch : unlabeled.rank().training) batch.labels.clear();
   EXPECT_THAT(NotesOf(unlabeled),

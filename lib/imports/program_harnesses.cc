@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/imports/harnesses.h"
@@ -330,14 +331,15 @@ std::string NvbenchData(const object& summary, absl::string_view name,
   return "";
 }
 
-// The samples in a file beside `json`: 32-bit floats. Empty if it is not there.
-std::vector<double> NvbenchSamples(const std::string& json,
-                                   const std::string& file) {
-  if (!CheckStaysBelow(file).ok()) return {};
+// The samples in a file beside `json`: 32-bit floats. Absent if it is not
+// there.
+absl::optional<std::vector<double>> NvbenchSamples(const std::string& json,
+                                                   const std::string& file) {
+  if (!CheckStaysBelow(file).ok()) return absl::nullopt;
   const std::string path = JoinPath(ParentFolder(json), file);
-  if (!PlainFileBytes(path).ok()) return {};
+  if (!PlainFileBytes(path).ok()) return absl::nullopt;
   const absl::StatusOr<std::string> bytes = ReadFile(path);
-  if (!bytes.ok()) return {};
+  if (!bytes.ok()) return absl::nullopt;
   std::vector<double> samples;
   for (size_t at = 0; at + 4 <= bytes->size(); at += 4) {
     float sample;
@@ -373,7 +375,7 @@ absl::Status AddNvbenchState(const object& state, const std::string& name,
   SampleSummary cpu;
   double gpu_relative = 0;
   double cpu_relative = 0;
-  std::vector<double> samples;
+  absl::optional<std::vector<double>> samples;
   std::set<std::string> tags;
   for (const object& summary : ObjectItems(state, "summaries", sink)) {
     const std::string tag = Text(summary, "tag");
@@ -421,7 +423,13 @@ absl::Status AddNvbenchState(const object& state, const std::string& name,
   gpu.set_stddev_s(gpu_relative * gpu.mean_s());
   cpu.set_stddev_s(cpu_relative * cpu.mean_s());
   if (gpu.mean_s() > 0) AddCounter("cpu_time_s", cpu.mean_s(), row);
-  if (!samples.empty()) return sink->Add(samples, 0);
+  const int64_t count = samples ? static_cast<int64_t>(samples->size()) : 0;
+  if (samples && gpu.count() > 0 && count != gpu.count()) {
+    return sink->Error(
+        name, absl::StrCat("its file of samples has ", count, " of ",
+                           gpu.count(), "; copy that again, or remove it"));
+  }
+  if (count > 0) return sink->Add(*samples, 0);
   // Benchmarks of the CPU alone have no time of the GPU.
   return sink->AddSummary(gpu.mean_s() > 0 ? gpu : cpu);
 }
