@@ -76,6 +76,11 @@ Value GpuMemoryPeak(const Row& row) {
 Value Joules(const Row& row) {
   const Energy& energy = row.energy();
   if (!energy.has_cpu_j() && !energy.has_gpu_j()) return absl::nullopt;
+  // A short run does not tell what its GPU used, and a longer one does.
+  if (!energy.has_gpu_j() && row.device() == "cuda" &&
+      row.hardware_class() != "host_cpu") {
+    return absl::nullopt;
+  }
   return PerItem(row, energy.cpu_j() + energy.gpu_j());
 }
 

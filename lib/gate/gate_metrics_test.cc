@@ -73,6 +73,13 @@ TEST(MetricOfTest, ReadsEachFieldPerItem) {
   EXPECT_EQ(Of("allocated_bytes", row), 9);
   EXPECT_EQ(Of("gpu_memory", row), 99);
   EXPECT_EQ(Of("energy", row), 8);
+  row.set_device("cuda");
+  EXPECT_EQ(Of("energy", row), 8);
+  // 30 J of processors were compared with 32 J of both.
+  row.mutable_energy()->clear_gpu_j();
+  EXPECT_EQ(Of("energy", row), absl::nullopt);
+  row.set_hardware_class("host_cpu");
+  EXPECT_EQ(Of("energy", row), 7.5);
   EXPECT_EQ(Of("of_limit", row), 0.5);
   EXPECT_EQ(Of("usage.cpu_s", row), 8);
   row.set_status("failed");

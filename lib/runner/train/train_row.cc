@@ -215,10 +215,12 @@ void SetAllocations(const TrainReply& result, double steps, Train* train) {
 // Each process tells of its own GPU, and all of the same processors.
 void SetEnergy(const std::vector<TrainReply>& results, Row* row) {
   double gpu_j = 0;
+  bool all_known = true;
   for (const TrainReply& result : results) {
-    if (result.has_gpu_j()) gpu_j += result.gpu_j();
+    gpu_j += result.gpu_j();
+    all_known &= result.has_gpu_j();
   }
-  if (gpu_j > 0) row->mutable_energy()->set_gpu_j(gpu_j);
+  if (all_known) row->mutable_energy()->set_gpu_j(gpu_j);
   if (results[0].has_cpu_j()) {
     row->mutable_energy()->set_cpu_j(results[0].cpu_j());
   }

@@ -68,6 +68,15 @@ TEST(TrainRowTest, RatesComeFromSteps) {
   EXPECT_DOUBLE_EQ(row.train().tokens_per_sec_p50(), 50 * 201);
 }
 
+// The sum of those that told was the energy of all.
+TEST(TrainRowTest, EnergyIsOfAllGpusOrAbsent) {
+  std::vector<TrainReply> results = {TwoSteps(), TwoSteps()};
+  results[0].set_gpu_j(100);
+  EXPECT_FALSE(RowWith(SmallJob(), {}, results).energy().has_gpu_j());
+  results[1].set_gpu_j(50);
+  EXPECT_EQ(RowWith(SmallJob(), {}, results).energy().gpu_j(), 150);
+}
+
 TEST(TrainRowTest, OperationsOfASubjectAreCounted) {
   Job job = SmallJob();
   job.set_library("my.model:build");
