@@ -371,9 +371,10 @@ class DataFile {
     std::vector<absl::string_view> texts;
     for (int64_t row = first; row < last; ++row) {
       const auto task = tasks_.empty() ? tasks.end() : tasks.find(tasks_[row]);
-      if (task == tasks.end() && !tasks_.empty() && !tasks.empty()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            path_, ": the list of tasks has no task ", tasks_[row]));
+      if (task == tasks.end() && !tasks_.empty()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path_, ": the list of tasks has no task ", tasks_[row],
+                         "; copy ", info.folder, "/meta again"));
       }
       // No "" here: the conditional would be a string that is gone at once.
       texts.push_back(task == tasks.end() ? absl::string_view()

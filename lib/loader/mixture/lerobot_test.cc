@@ -213,6 +213,7 @@ TEST(LerobotTest, ATaskThatIsNotListedIsNamed) {
   };
   EXPECT_THAT(error("{\"task_index\": 0, \"task\": \"do thing 0\"}\n"),
               HasSubstr("the list of tasks has no task 1"));
+  EXPECT_THAT(error(""), HasSubstr("the list of tasks has no task 0; copy "));
   EXPECT_THAT(error("{\"task_index\": \"0\", \"task\": \"do thing 0\"}\n"),
               HasSubstr(tasks + ": a task has no number \"task_index\""));
 }
