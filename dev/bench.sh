@@ -21,6 +21,9 @@
 #   noise      false alarms and power of a stored baseline on this machine
 #   replay     both, and other judges, on PULLS (1000) pull requests with the
 #              noise that others have published; duels of up to PAIRS (30)
+#   hook       a step of a training under the hook of audit over one without;
+#              PYTHON (python3) needs torch; `hook steps=9 device=cuda` and other
+#              words of tools/audit/bench_training.py
 #   jobs       compare_baseline on JOBS (100000) jobs: processor time and memory
 #
 # Runs of one program alternate between its libraries; `duel` alternates
@@ -213,6 +216,14 @@ case "$what" in
       "${PAIRS:-30}" "$work/series.jsonl" || [[ $? -eq 3 ]] || die "replay_pulls has failed"
     "$(python_of lib/gate/simulation/replay_peers.lock)" -B \
       lib/gate/simulation/replay_peers.py "$work/series.jsonl"
+    ;;
+  hook)
+    build //tools/duel
+    training="${PYTHON:-python3} -B tools/audit/bench_training.py $*"
+    mkdir "$work/notes"
+    export PYTHONPATH=python/feedrate/_audit
+    duels --time=rows --rerun=all --metrics=time,cpu --warmup=0 \
+      --a="$training" --b="env FEEDRATE_AUDIT=$work/notes $training"
     ;;
   jobs)
     build //tools/compare_baseline

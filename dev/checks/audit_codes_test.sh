@@ -15,6 +15,7 @@ for name in loaders streaming tensorflow webdataset; do
   lock="configs/requirements/current/$name.lock"
   if env="$(dev/python_env.sh --made "$lock")"; then
     "$env/bin/python" -B -W ignore python/tests/audit_layouts_test.py -v
+    "$env/bin/python" -B -W ignore python/tests/audit_torch_test.py
   else
     echo "left out: layouts of $lock, which is not installed"
   fi

@@ -104,6 +104,31 @@ class CodesTest(unittest.TestCase):
                 self.assertLessEqual(set(pairs) - {(-1, -1)}, set(right))
                 self.assertGreaterEqual(len(set(pairs) & set(right)), least)
 
+    def test_what_is_copied_from_a_device_once_is_read_alike(self):
+        chance = random.Random(1)
+        crops = self.batch(lambda image: crop(image, 224, chance))
+        images = ((crops / 255 - MEAN) / STD).transpose(0, 3, 1, 2)
+        rows, columns = codes.device_places(224, 224)
+
+        def read(images):
+            pixels = images[:, :, rows, columns].astype(np.float16)
+            return codes.read_device(pixels)
+
+        found = read(images)
+        self.assertEqual(found.items, ITEMS)
+        draws = np.array(found.draws) - codes.read(images).draws
+        self.assertLessEqual(np.abs(draws).max(), 12)
+        mixed = images.copy()
+        mixed[:, :, 40:150, 30:160] = images[::-1, :, 40:150, 30:160]
+        plain = self.batch(lambda image: image.crop((0, 0, 224, 224)))
+        plain = plain.transpose(0, 3, 1, 2).astype(np.float32)
+        over = (plain * 0.7 + plain[::-1] * 0.3)[:8]
+        right = set(zip(ITEMS, ITEMS[::-1], strict=True))
+        for batch, least in ((mixed, 55), (over, 7)):
+            found = read(batch)
+            pairs = set(zip(found.items, found.seconds, strict=True))
+            self.assertGreaterEqual(len(pairs & right), least)
+
     def test_an_image_that_lies_on_itself_shows_one_item(self):
         def lay(image):
             turned = image.transpose(Image.Transpose.ROTATE_90)
@@ -145,6 +170,22 @@ class CodesTest(unittest.TestCase):
         self.assertLess(np.ptp(draws, axis=0).max(), 12)
         flipped = np.array(codes.read(plain[:, :, ::-1]).draws)
         self.assertGreater(np.abs(flipped - draws).max(axis=1).min(), 12)
+
+    def test_draws_are_those_of_a_crop_and_not_of_what_it_shows(self):
+        def draws(shift):
+            chances = [random.Random(i) for i in range(64)]
+            images = [
+                crop(Image.open(io.BytesIO(codes.png_of(item, 256))), 96, of)
+                for item, of in zip(np.roll(ITEMS, shift), chances, strict=True)
+            ]
+            return np.array(codes.read(np.stack(images)).draws)
+
+        def near(one, two):
+            return (np.abs(one - two) <= 12).all(axis=1).mean()
+
+        one = draws(0)
+        self.assertGreater(near(one, draws(1)), 0.9)
+        self.assertLess(near(one, np.roll(one, 1, axis=0)), 0.1)
 
     def test_tokens(self):
         rows = [codes.tokens_of(item, 240) for item in ITEMS]

@@ -125,7 +125,34 @@ PAIRS = [
         "epoch 3 has the order of epoch 2",
         ["--kills=0"],
     ),
+    (
+        "lerobot_resume",
+        "huggingface/lerobot#3769",
+        ["lerobot==0.5.1"],
+        ["lerobot==0.6.1"],
+        TWICE,
+        ["--seed=2"],
+    ),
+    (
+        "mosaicml_epoch_end",
+        "mosaicml/streaming#869",
+        ["mosaicml-streaming==0.13.0"],
+        None,
+        "ended after",
+        [],
+    ),
+    (
+        "jax_key",
+        "a training of JAX whose key is in no checkpoint",
+        ["jax==0.10.2"],
+        None,
+        f"{NEVER}.*{TWICE}",
+        ["--seed=2"],
+    ),
 ]
+# Of these only modules of a folder are used that need no other package, so
+# their own needs, also of a newer Python, are left out.
+ALONE = {"lerobot": "lerobot/datasets"}
 
 
 def python_of(pins, envs):
@@ -138,18 +165,16 @@ def python_of(pins, envs):
             ["uv", "venv", "-q", f"--python={sys.executable}", place],
             check=True,
         )
-        subprocess.run(
-            [
-                "uv",
-                "pip",
-                "install",
-                "-q",
-                f"--python={python}",
-                *COMMON,
-                *pins,
-            ],
-            check=True,
-        )
+        install = ["uv", "pip", "install", "-q", f"--python={python}"]
+        alone = [pin for pin in pins if pin.split("==")[0] in ALONE]
+        packages = [*COMMON, *(pin for pin in pins if pin not in alone)]
+        subprocess.run([*install, *packages], check=True)
+        target = [f"--target={place}/alone", "--python-version=3.13"]
+        for pin in alone:
+            subprocess.run([*install, "--no-deps", *target, pin], check=True)
+            (site,) = place.glob("lib/python3*/site-packages")
+            folder = place / "alone" / ALONE[pin.split("==")[0]]
+            (site / "alone.pth").write_text(f"{folder}\n")
         (place / "made").touch()
     return python
 

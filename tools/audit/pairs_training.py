@@ -42,6 +42,9 @@ class Run:
             random.Random(self.epoch).shuffle(order)
             ids = [order[i] for i in ids]
         feedrate.audit.saw_ids(ids, step=self.step)
+        self.end_step(state)
+
+    def end_step(self, state=None):
         self.step += 1
         self.position += 1
         if self.step % self.every == 0:
@@ -339,6 +342,93 @@ def litdata_parallel(folder, mended):
             run.train(batch[0])
             if run.position == ITEMS // BATCH // 2:
                 break
+
+
+def mosaicml_epoch_end(folder, mended):
+    """States of epochs' ends, of which a release before 0.8 makes an error and
+    later ones an epoch of nothing. Mended, they are those of the next epoch."""
+    import streaming
+
+    place = pathlib.Path(folder, "items")
+    if not place.exists():
+        with streaming.MDSWriter(
+            out=str(place), columns={"i": "int"}
+        ) as writer:
+            for item in range(ITEMS):
+                writer.write({"i": item})
+    streaming.base.util.clean_stale_shared_memory()
+    dataset = streaming.StreamingDataset(
+        local=str(place), shuffle=True, batch_size=BATCH
+    )
+    loader = streaming.StreamingDataLoader(dataset, batch_size=BATCH)
+    run = Run(folder, every=1000)
+    if run.resumed:
+        if mended and run.state["sample_in_epoch"] == ITEMS:
+            run.state |= {"epoch": run.epoch, "sample_in_epoch": 0}
+        loader.load_state_dict(run.state)
+    for _ in run.epochs(loader.state_dict):
+        for batch in loader:
+            run.train(batch["i"], loader.state_dict)
+
+
+def jax_key(folder, mended):
+    """Images through JAX. The order comes from a key that is split in each
+    epoch; mended, from the number of the epoch."""
+    import _feedrate_codes
+    import jax
+    import numpy as np
+
+    pixels = b"".join(
+        b"".join(_feedrate_codes.rows_of(item, 64)) for item in range(ITEMS)
+    )
+    images = np.frombuffer(pixels, np.uint8).reshape(ITEMS, 64, 64, 3)
+    images = jax.numpy.asarray(images) / 255.0 - 0.5
+
+    @jax.jit
+    def update(weights, batch):
+        def loss(weights):
+            return ((batch.mean((1, 2)) @ weights - 1) ** 2).mean()
+
+        return weights - 0.1 * jax.grad(loss)(weights)
+
+    weights = jax.numpy.zeros(3)
+    run = Run(folder)
+    key = jax.random.key(1)
+    for epoch in run.epochs():
+        feedrate.audit.begin_epoch()
+        key, own = jax.random.split(key)
+        if mended:
+            own = jax.random.fold_in(jax.random.key(1), epoch)
+        order = jax.random.permutation(own, ITEMS)
+        for at in range(run.position * BATCH, ITEMS, BATCH):
+            batch = images[order[at : at + BATCH]]
+            feedrate.audit.saw(batch, step=run.step)
+            weights = update(weights, batch)
+            run.end_step()
+
+
+def lerobot_resume(folder, mended):
+    """The loop of lerobot's training: steps through epochs, of which a restart
+    gets the number and the random state."""
+    import sampler as module
+    from torch.utils.data import DataLoader
+
+    starts = list(range(0, ITEMS, 12))
+    sampler = module.EpisodeAwareSampler(
+        starts, [start + 12 for start in starts], shuffle=True
+    )
+    run = Run(folder)
+    torch.manual_seed(1)
+    if run.resumed:
+        torch.set_rng_state(run.state)
+        if hasattr(module, "compute_sampler_state"):
+            sampler.load_state_dict(
+                module.compute_sampler_state(run.step, ITEMS, BATCH, 1)
+            )
+    loader = DataLoader(range(ITEMS), batch_size=BATCH, sampler=sampler)
+    while run.step < EPOCHS * ITEMS // BATCH:
+        for batch in loader:
+            run.train(batch, torch.get_rng_state)
 
 
 if __name__ == "__main__":

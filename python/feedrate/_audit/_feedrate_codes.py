@@ -12,6 +12,7 @@ crops, flips, rotations and resizing keep them. What cannot be read for sure is
 -1. numpy is loaded by what reads, not by what writes.
 """
 
+import random
 import struct
 import zlib
 
@@ -22,13 +23,14 @@ POWERS = [1, 127, 127**2, 127**3]
 # Black is 40 and white 180 of 255, so that changes of brightness and contrast
 # cut nothing off.
 LEVELS = range(40, 181, 20)
-# Blocks of pixels that are read in each direction: of most images, and of those
+# Blocks of pixels that are read: of most images, and in each direction of those
 # that need more. What is copied from a device is read once.
-FEW_POINTS = 11
-DEVICE_POINTS = 20
-MORE_POINTS = ((32, False), (32, True), (63, False), (63, True))
-_RED_FIRST = list(range(1, 509))
-_BLUE_FIRST = [c >> 6 | c & 56 | (c & 7) << 6 for c in _RED_FIRST]
+FEW_BLOCKS = 88
+DEVICE_POINTS = 32
+MORE_POINTS = ((20, False), (32, False), (32, True), (63, False), (63, True))
+# Places of what a block's color says in a row of counts: 128 per digit, of
+# which the last is for black, white and what is neither, in this order.
+_BLACK, _WHITE, _NONE = 127, 255, 383
 # Tokens of an item: the mark, five digits and a check, again and again.
 _MARK = 126
 _TOKEN_BASE = 64
@@ -109,6 +111,26 @@ class Batch:
         self.draws = draws
 
 
+class Pixels:
+    """Pixels of a batch (images, channels, pixels) at device_places()."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+def complete(line, found):
+    """Fills the line of a batch with what it shows: a Batch, or Pixels."""
+    if isinstance(found, Pixels):
+        found = read_device(found.array)
+    if found is None:
+        return
+    line["ids"] = found.items
+    if any(second >= 0 for second in found.seconds):
+        line["seconds"] = found.seconds
+    if found.draws:
+        line["draws"] = [d[0] << 16 | d[1] << 8 | d[2] for d in found.draws]
+
+
 def axes_of(shape):
     """(images, channels, rows, columns) of a shape as places in it. None if
     these are no images."""
@@ -133,144 +155,212 @@ def _line(size, points):
     ]
 
 
+def _scattered(height, width, count):
+    """Where blocks begin that are spread evenly, each in a row and column of
+    its own: so few of them meet all colors of any crop."""
+    return [
+        (
+            int((0.5 + i * 0.7548776662) % 1 * (height - 1)),
+            int((0.5 + i * 0.5698402910) % 1 * (width - 1)),
+        )
+        for i in range(count)
+    ]
+
+
 _PLACES = {}
 
 
 def _places(height, width, points):
     """Of each block of 2 x 2 the first pixel and the last, as numbers in the
-    image: all first ones, then all last ones. And the number of columns."""
+    image: all first ones, then all last ones. Without `points`, those that most
+    images need."""
+    import numpy as np
+
     found = _PLACES.get((height, width, points))
     if found is None:
-        rows, columns = _line(height, points), _line(width, points)
+        if points:
+            rows, columns = _line(height, points), _line(width, points)
+            blocks = [(y, x) for y in rows for x in columns]
+        else:
+            blocks = _scattered(height, width, FEW_BLOCKS)
         places = [
-            (y + last) * width + x + last
-            for last in (0, 1)
-            for y in rows
-            for x in columns
+            (y + last) * width + x + last for last in (0, 1) for y, x in blocks
         ]
-        found = _PLACES[height, width, points] = (places, len(columns))
+        found = _PLACES[height, width, points] = np.array(places)
     return found
 
 
-def sample(images, points=FEW_POINTS):
-    """The blocks of a batch of images or of a tensor of torch: (images,
-    channels, 2 pixels times blocks), and the number of columns of blocks. None
-    if it shows no images."""
-    axes = axes_of(images.shape)
-    if axes is None:
-        return None
-    is_torch = hasattr(images, "permute")
-    images = images.permute(axes) if is_torch else images.transpose(axes)
-    count, channels, height, width = images.shape
-    places, columns = _places(height, width, points)
-    if is_torch:
-        import torch
-
-        at = torch.tensor(places).to(images.device, non_blocking=True)
-        blocks = images.reshape(count, channels, height * width)[:, :3, at]
-        return blocks, columns
+def sample(images, points=0):
+    """The blocks of a batch of images: (images, channels, 2 pixels times
+    blocks)."""
     import numpy as np
 
+    images = images.transpose(axes_of(images.shape))
+    count, channels, height, width = images.shape
+    places = _places(height, width, points)
     if images.flags.c_contiguous:
         flat = images.reshape(count, channels, height * width)
-        return np.take(flat, places, axis=2)[:, :3], columns
+        return np.take(flat, places, axis=2)[:, :3]
     last = images.transpose(0, 2, 3, 1)
     if last.flags.c_contiguous:
         flat = last.reshape(count, height * width, channels)
-        return np.take(flat, places, axis=1)[:, :, :3].transpose(
-            0, 2, 1
-        ), columns
+        return np.take(flat, places, axis=1)[:, :, :3].transpose(0, 2, 1)
     rows, rest = np.divmod(places, width)
-    return images[:, :3, rows, rest], columns
+    return images[:, :3, rows, rest]
 
 
-def read_images(blocks, columns, is_last=True, has_fill=False):
-    """A Batch of what sample() returns, as an array of numpy. `is_last`: also
-    reads mixed images, which needs many blocks. `has_fill`: the darkest color
-    is what padding or a rotation has filled in."""
+def _codes_of(blocks, has_fill=False):
+    """The color of each block of what sample() returns: 0 is black, 511 white,
+    512 none. `has_fill`: the darkest color is what padding or a rotation has
+    filled in."""
     import numpy as np
 
     images, channels, count = blocks.shape
     count //= 2
     blocks = blocks.astype(np.float32, copy=False)
-    blocks = blocks.reshape(images, channels, 2, count)
-    pixel, other = blocks[:, :, 0], blocks[:, :, 1]
+    pixel = blocks[:, :, :count]
     # Black and white are each about a quarter of the image. Others than these
     # are between them, so the ends tell how it was normalized.
-    first = np.zeros(images, np.int64)
-    if has_fill:
-        least = pixel.min(axis=2)
-        least = least + 0.03 * (pixel.max(axis=2) - least)
-        first = (pixel < least[:, :, None]).all(axis=1).sum(axis=1)
     ordered = np.sort(pixel, axis=2)
-    at = (count - first) // 16
-    ends = np.take_along_axis(
-        ordered, np.stack([first + at, count - 1 - at], axis=1)[:, None], axis=2
-    )
-    black = ends[:, :, :1]
-    scale = ends[:, :, 1:] - black
+    if has_fill:
+        least = ordered[:, :, :1]
+        least = least + 0.03 * (ordered[:, :, -1:] - least)
+        first = (pixel < least).all(axis=1).sum(axis=1)
+        at = np.stack([first + (count - first) // 16] * 3, axis=1)
+        black = np.take_along_axis(ordered, at[:, :, None], axis=2)
+        at = count - 1 - (count - first) // 16
+        at = np.stack([at] * 3, axis=1)
+        white = np.take_along_axis(ordered, at[:, :, None], axis=2)
+    else:
+        black = ordered[:, :, count // 16, None]
+        white = ordered[:, :, count - 1 - count // 16, None]
+    scale = white - black
     scale = 7 / np.where(scale > 1e-6, scale, np.nan)
     with np.errstate(invalid="ignore"):
-        values = (pixel - black) * scale
-        levels = np.rint(values)
-        good = np.abs((pixel - other) * scale) < 0.3
-        good &= np.abs(values - levels) < 0.3
-        good &= np.abs(levels - 3.5) < 4
-        codes = levels[:, 0] + 8 * levels[:, 1] + 64 * levels[:, 2]
-    codes = np.where(good.all(axis=1), codes, 512).astype(np.int64)
-    at = np.arange(images)[:, None] * 513
-    counts = np.bincount((codes + at).ravel(), minlength=images * 513)
-    counts = counts.reshape(images, 513)[:, :512]
-    items, seconds = _items_of(counts, count, is_last)
-    return Batch(items, seconds, _draws_of(codes, columns))
+        # A block is good if both of its pixels are of the same level.
+        levels = blocks - black
+        levels *= scale
+        whole = np.rint(levels)
+        off = levels - whole
+        good = np.abs(off, out=off) < 0.3
+        first, last = levels[:, :, :count], levels[:, :, count:]
+        off = np.subtract(first, last, out=last)
+        good = good[:, :, :count] & (np.abs(off, out=off) < 0.3)
+        good = good.all(axis=1)
+        whole = whole[:, :, :count]
+        good &= (whole.min(axis=1) >= 0) & (whole.max(axis=1) <= 7)
+        found = whole[:, 0] + 8 * whole[:, 1] + 64 * whole[:, 2]
+    return np.where(good, found, 512).astype(np.intp)
 
 
 def read(images):
     """A Batch of an array of images. Those that few points do not tell are read
     at many."""
-    found = read_images(*sample(images, FEW_POINTS), is_last=False)
-    for points, has_fill in MORE_POINTS:
+    return _read_again(
+        sample(images),
+        lambda i, points: sample(images[i : i + 1], points),
+        MORE_POINTS,
+    )
+
+
+def _read_again(blocks, sample_of, more_points):
+    """A Batch of the blocks that most images need. `sample_of(i, points)` has
+    more of an image."""
+    import numpy as np
+
+    colors = _codes_of(blocks)
+    found = Batch(*_items_of(colors, False), _draws_of(colors))
+    for points, has_fill in more_points:
         again = [i for i, item in enumerate(found.items) if item < 0]
         if not again:
-            break
-        more = read_images(*sample(images[again], points), has_fill=has_fill)
-        for at, i in enumerate(again):
-            found.items[i] = more.items[at]
-            found.seconds[i] = more.seconds[at]
+            return found
+        blocks = np.concatenate([sample_of(i, points) for i in again])
+        more = _items_of(_codes_of(blocks, has_fill), True)
+        for i, item, second in zip(again, *more, strict=True):
+            found.items[i] = item
+            found.seconds[i] = second
     again = [i for i, item in enumerate(found.items) if item < 0]
     if again:
         import _feedrate_colors
 
-        blocks, _ = sample(images[again], MORE_POINTS[-1][0])
-        for at, i in enumerate(again):
+        for i in again:
+            blocks = sample_of(i, more_points[-1][0])
             found.items[i], found.seconds[i] = _feedrate_colors.read_colors(
-                blocks[at].reshape(3, 2, -1)
+                blocks[0].reshape(3, 2, -1)
             )
     return found
 
 
+def device_places(height, width):
+    """Of images on a device, which are read once: the rows and columns of the
+    pixels that tell their items."""
+    import numpy as np
+
+    few = _places(height, width, 0)
+    many = _places(height, width, DEVICE_POINTS)
+    return np.divmod(np.concatenate([few, many]), width)
+
+
+def read_device(pixels):
+    """A Batch of the pixels (images, channels, pixels) that device_places()
+    names."""
+    few = 2 * FEW_BLOCKS
+    again = ((DEVICE_POINTS, False), (DEVICE_POINTS, True))
+    return _read_again(
+        pixels[:, :, :few], lambda i, _: pixels[i : i + 1, :, few:], again
+    )
+
+
+# By the order of channels: the place in a row of counts of each of 512 colors
+# and of what is none.
+_SLOTS = []
 _CHECK_OF = []
 
 
-def _items_of(counts, points, is_last):
+def _fill_tables():
+    import numpy as np
+
+    codes = np.arange(1, 509)
+    swapped = codes >> 6 | codes & 56 | (codes & 7) << 6
+    for order in (codes, swapped):
+        slots = np.full(513, _NONE)
+        slots[order] = (codes - 1) % 4 * 128 + (codes - 1) // 4
+        slots[0], slots[511] = _BLACK, _WHITE
+        _SLOTS.append(slots)
+    # CRC-32 of the sum of two numbers without common bits.
+    low, high = (
+        np.array([zlib.crc32(struct.pack("<I", i << by)) for i in range(256)])
+        for by in (0, 8)
+    )
+    both = low[None, :] ^ high[:, None] ^ low[0]
+    _CHECK_OF.append(both.reshape(MOST_ITEMS) % _CHECKS)
+
+
+def _items_of(found, is_last):
+    """The items and second items of the colors of blocks, by image."""
     import numpy as np
 
     if not _CHECK_OF:
-        _CHECK_OF.append(np.array([_check(i) for i in range(MOST_ITEMS)]))
-    images = len(counts)
-    total = counts.sum(axis=1)
-    # Both ends are there, or the normalization is not what was estimated.
-    sure = (counts[:, 0] * 16 > total) & (counts[:, 511] * 16 > total)
-    sure &= total * 8 > points
+        _fill_tables()
+    images, points = found.shape
+    rows = np.arange(images)[:, None] * 512
     items = np.full(images, -1)
     seconds = np.full(images, -1)
     # Channels may be in the other order.
-    for order in (_RED_FIRST, _BLUE_FIRST):
-        # (images, digits, digit): how many blocks say so.
-        digits = counts[:, order].reshape(images, DIGITS, 4)
-        best = digits.argmax(axis=1)
-        votes = np.take_along_axis(digits, best[:, None], axis=1)[:, 0]
-        rest = digits.sum(axis=1) - votes
+    for slots in _SLOTS:
+        counts = np.bincount(
+            (slots[found] + rows).ravel(), minlength=images * 512
+        )
+        counts = counts.reshape(images, 4, 128)
+        # Both ends are there, or the normalization is not what was estimated.
+        black, white = counts[:, 0, 127], counts[:, 1, 127]
+        total = points - (found == 512).sum(axis=1)
+        sure = (black * 16 > total) & (white * 16 > total)
+        sure &= total * 8 > points
+        digits = counts[:, :, :DIGITS]
+        best = digits.argmax(axis=2)
+        votes = np.take_along_axis(digits, best[:, :, None], axis=2)[:, :, 0]
+        rest = digits.sum(axis=2) - votes
         values, checks = np.divmod((best * POWERS).sum(axis=1), _CHECKS)
         right = (values < MOST_ITEMS) & (
             _CHECK_OF[0][np.minimum(values, MOST_ITEMS - 1)] == checks
@@ -280,9 +370,9 @@ def _items_of(counts, points, is_last):
         clear = seen & (votes > 2 * rest).all(axis=1)
         left = sure & (items < 0)
         for i in np.flatnonzero(left & ~whole).tolist() if is_last else []:
-            items[i], seconds[i] = _two_of(digits[i].T)
-        found = left & (items < 0) & (clear if is_last else whole) & right
-        items[found] = values[found]
+            items[i], seconds[i] = _two_of(digits[i])
+        named = left & (items < 0) & (clear if is_last else whole) & right
+        items[named] = values[named]
         if not (sure & (items < 0)).any():
             break
     return items.tolist(), seconds.tolist()
@@ -325,20 +415,21 @@ def _two_of(digits):
     return -1, -1
 
 
-def _draws_of(codes, columns):
-    """Where black and white are, from left to right, and how much is black."""
+_SIGNS = []
+
+
+def _draws_of(found):
+    """Three numbers of where black and white are. Other crops and flips have
+    others; what an image shows changes them hardly."""
     import numpy as np
 
-    images, count = codes.shape
-    x = np.tile(np.arange(columns, dtype=np.float32), count // columns)
-    draws = np.empty((images, 3), np.float32)
-    for k, code in enumerate((0, 511)):
-        mask = (codes == code).astype(np.float32)
-        number = mask.sum(axis=1)
-        draws[:, k] = mask @ x / np.maximum(number, 1) / max(columns - 1, 1)
-        if code == 0:
-            draws[:, 2] = number / count
-    return np.rint(draws * 255).astype(int).tolist()
+    if not _SIGNS:
+        chance = random.Random(1)
+        signs = [chance.choice((-1, 1)) for _ in range(3 * FEW_BLOCKS)]
+        _SIGNS.append(np.array(signs, np.float32).reshape(FEW_BLOCKS, 3))
+    ends = np.subtract(found == 0, found == 511, dtype=np.float32)
+    draws = np.clip(128 + 6 * (ends @ _SIGNS[0]), 0, 255)
+    return draws.astype(int).tolist()
 
 
 def read_tokens(rows):

@@ -2,7 +2,10 @@
 
 Writes one JSON line per batch to $FEEDRATE_AUDIT/<pid>.jsonl: the messages of
 lib/records/audit_worker.proto. Each line is one write, so that it is there even
-if the process is killed right after it.
+if the process is killed right after it. What is on a device is copied in the
+background, handed on by a thread and read by another process, so that the
+training does not wait for it; only where `audit` is about to kill the training,
+each line is written at once.
 """
 
 import atexit
@@ -10,18 +13,22 @@ import contextlib
 import importlib.util
 import json
 import os
+import queue
+import subprocess
 import sys
 import threading
 import time
-import zlib
+import weakref
 
+import _feedrate_batches as batches
 import _feedrate_codes as codes
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-# Parameters that are looked at to recognize the weights, and values of each.
-_PARAMETERS = 4
-_VALUES = 8
 _MODULE_STATE = "_feedrate_seen"
+# So many batches of a device may wait to be read; then the training waits.
+_MOST_JOBS = 16
+# That the process may take to read the last ones.
+_MOST_SECONDS = 120
 
 
 class Recorder:
@@ -41,21 +48,59 @@ class Recorder:
         self._by_iterator = {}
         self._wait_s = 0.0
         self._last = None
-        self._pending = None
+        self._weights = batches.Weights()
         self._problems = set()
         self._busy = threading.Lock()
+        self._sender = None
+        self._can_send = not self._stop
+        os.register_at_fork(after_in_child=self._after_fork)
 
     # Lines.
 
-    def _write(self, kind, **fields):
+    def _open(self):
         if self._pid != os.getpid():
             # A new process, perhaps by fork.
             self._pid = os.getpid()
             path = os.path.join(self._folder, f"{self._pid}.jsonl")
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._file = os.open(path, flags, 0o600)
-        line = {"schema": 1, "record": "audit_line", "kind": kind, **fields}
-        os.write(self._file, json.dumps(line).encode() + b"\n")
+            _at_end_of_child(self.end)
+
+    def _write(self, kind, **fields):
+        self._open()
+        os.write(self._file, json.dumps(_line(kind, fields)).encode() + b"\n")
+
+    def _after_fork(self):
+        self._busy = threading.Lock()
+        if self._sender is not None:
+            self._sender.forget()
+            self._sender = None
+
+    def _do(self, kind, fields, finish=None, is_late=False):
+        """Writes a line, after those before it. `finish(fields)` fills in what
+        has to be read. If it has to wait for a device, that is done in the
+        background."""
+        if self._sender is None and is_late and self._can_send:
+            self._open()
+            try:
+                self._sender = _Sender(self._file)
+            except OSError:
+                self._can_send = False
+        if self._sender is not None:
+            self._sender.jobs.put((kind, fields, finish))
+            return
+        try:
+            codes.complete(fields, finish(fields) if finish else None)
+        except Exception as error:  # noqa: BLE001 - the training goes on.
+            self.problem(f"a batch cannot be read: {error}")
+            return
+        self._write(kind, **fields)
+
+    def _wait(self):
+        """Until all lines are written."""
+        if self._sender is not None:
+            self._sender.end()
+            self._sender = None
 
     def problem(self, text):
         """Says what cannot be seen, once."""
@@ -69,10 +114,10 @@ class Recorder:
         """A loader begins to iterate."""
         self._passes += 1
         sampler = getattr(loader, "sampler", None)
-        batches = getattr(loader, "batch_sampler", None)
+        of_batches = getattr(loader, "batch_sampler", None)
         drops = [
             part.drop_last
-            for part in (loader, sampler, batches)
+            for part in (loader, sampler, of_batches)
             if isinstance(getattr(part, "drop_last", None), bool)
         ]
         fields = {"drop_last": any(drops)} if drops else {}
@@ -83,9 +128,8 @@ class Recorder:
         draws_again = type(sampler).__name__ == "WeightedRandomSampler" or (
             getattr(sampler, "replacement", False) is True
         )
-        self._write(
-            "pass", number=self._passes, replacement=draws_again, **fields
-        )
+        fields.update(number=self._passes, replacement=draws_again)
+        self._do("pass", fields)
         self._by_iterator[id(iterator)] = [self._passes, 0]
 
     def note_next(self, iterator, seconds):
@@ -100,19 +144,19 @@ class Recorder:
     def note_end(self, iterator):
         at = self._by_iterator.pop(id(iterator), None)
         if at is not None:
-            self._write("end", number=at[0], length=at[1])
+            self._do("end", {"number": at[0], "length": at[1]})
 
     def begin_epoch(self):
         """A training without torch's loaders begins an epoch."""
         self._end_epoch()
         self._passes += 1
         self._epoch = self._passes
-        self._write("pass", number=self._epoch)
+        self._do("pass", {"number": self._epoch})
         self._at[True] = (self._epoch, 0)
 
     def _end_epoch(self):
         if self._epoch:
-            self._write("end", number=self._epoch)
+            self._do("end", {"number": self._epoch})
             self._epoch = 0
 
     # Batches.
@@ -132,19 +176,17 @@ class Recorder:
         if number == 0:
             return
         training = _is_training(module) and torch.is_grad_enabled()
-        batch = _batch_in(args) if args else None
+        batch = batches.batch_in(args) if args else None
         if batch is None:
-            batch = _batch_in(list(kwargs.values()))
+            batch = batches.batch_in(list(kwargs.values()))
         if batch is None:
-            batch = _batch_in(list(args), depth=3)
+            batch = batches.batch_in(list(args), depth=3)
         if batch is None:
             self.problem(
                 f"a call of {type(module).__name__} gets no images or tokens"
             )
             return
         if self._model is None:
-            import weakref
-
             self._model = weakref.ref(module)
         self.note_batch(batch, training, module=number, model=module)
 
@@ -153,7 +195,7 @@ class Recorder:
     ):
         """A batch of images, clips or tokens."""
         try:
-            read = _start_reading(batch)
+            read = batches.start_reading(batch)
         except Exception as error:  # noqa: BLE001 - the training goes on.
             self.problem(f"a batch cannot be read: {error}")
             return
@@ -161,15 +203,15 @@ class Recorder:
             shape = list(getattr(batch, "shape", []))
             self.problem(f"a batch of shape {shape} shows no images or tokens")
             return
+        self._last = (training, len(batch))
         self._note(read, training, labels, module, model, step)
 
     def note_ids(self, ids, training, labels, step):
-        done = codes.Batch(ids, [-1] * len(ids), [])
-        self._note(lambda: done, training, labels, 0, None, step)
+        read = codes.Batch(ids, [-1] * len(ids), [])
+        self._note(lambda: read, training, labels, 0, None, step)
 
     def _note(self, read, training, labels, module, model, step):
         with self._busy:
-            self._finish()
             rank, world = _rank()
             at = self._at.get(training) or self._at.get(not training)
             number, position = at or (0, 0)
@@ -185,66 +227,124 @@ class Recorder:
                 "rss_bytes": _rss_bytes(),
             }
             self._wait_s = 0.0
+            weights = None
             if training and model is not None:
-                line["weights"] = _weights(model)
+                weights = self._weights.of(model)
             elif training and step is not None:
                 line["weights"] = int(step) + 1
             if labels is not None:
                 line["labels"] = [int(label) for label in labels]
-            self._pending = (line, read)
-            if not _is_late(read):
-                self._finish()
+
+            def finish(fields):
+                if weights is not None:
+                    fields["weights"] = weights()
+                return read()
+
+            is_late = batches.is_late(read) or batches.is_late(weights)
+            self._do("batch", line, finish, is_late)
             if not training:
                 return
             self._steps += 1
             if self._stop == (rank, self._steps):
-                self._finish()
+                self._wait()
                 self._write("stop", rank=rank)
                 open(os.path.join(self._folder, "stop"), "w").close()
                 _wait_for(os.path.join(self._folder, "stopped"))
 
-    def _finish(self):
-        """Writes the last batch, once it is read and its labels are known."""
-        if self._pending is None:
-            return
-        line, read = self._pending
-        self._pending = None
-        try:
-            batch = read()
-        except Exception as error:  # noqa: BLE001
-            self.problem(f"a batch cannot be read: {error}")
-            return
-        line["ids"] = batch.items
-        if any(second >= 0 for second in batch.seconds):
-            line["seconds"] = batch.seconds
-        if batch.draws:
-            line["draws"] = [d[0] << 16 | d[1] << 8 | d[2] for d in batch.draws]
-        self._last = (line["training"], len(batch.items))
-        self._write("batch", **line)
-
     def note_labels(self, labels):
         """Labels of the batch that the model just got."""
-        if self._last is None or self._pending is not None:
+        if self._last is None:
             return
         training, size = self._last
-        if labels.dim() == 1 and len(labels) == size:
-            self._last = None
-            self._write("labels", training=training, labels=labels.tolist())
+        if labels.dim() != 1 or len(labels) != size:
+            return
+        self._last = None
+        values = batches.fetch(labels.detach())
+
+        def finish(fields):
+            fields["labels"] = values().tolist()
+
+        with self._busy:
+            is_late = batches.is_late(values)
+            self._do("labels", {"training": training}, finish, is_late)
 
     def end(self):
         if self._file is None or self._pid != os.getpid():
             return
         with self._busy:
-            self._finish()
             # Who is told to end leaves an epoch in its middle.
             if not os.path.exists(os.path.join(self._folder, "stop")):
                 self._end_epoch()
+            self._wait()
             model = self._model() if self._model is not None else None
+            self._model = None
             if model is not None:
-                self._write("end_of_process", weights=_weights(model))
+                weights = self._weights.of(model)
+                self._write("end_of_process", weights=weights())
 
 
-RECORDER = Recorder()
+def _line(kind, fields):
+    return {"schema": 1, "record": "audit_line", "kind": kind, **fields}
+
+
+class _Sender:
+    """Hands lines on to a process that reads their pixels."""
+
+    def __init__(self, file):
+        here = os.path.dirname(os.path.abspath(__file__))
+        script = os.path.join(here, "_feedrate_reader.py")
+        self._reader = subprocess.Popen(
+            [sys.executable, script],
+            stdin=subprocess.PIPE,
+            stdout=file,
+            bufsize=0,
+            env={**os.environ, "FEEDRATE_AUDIT": ""},
+        )
+        self.jobs = queue.Queue(_MOST_JOBS)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def end(self):
+        self.jobs.put(None)
+        self._thread.join()
+        self._reader.stdin.close()
+        try:
+            self._reader.wait(_MOST_SECONDS)
+        except subprocess.TimeoutExpired:
+            RECORDER.problem("the last batches were not read")
+
+    def forget(self):
+        """In a process that was forked, which would keep the pipe open."""
+        self._reader.stdin.close()
+
+    def _run(self):
+        while (job := self.jobs.get()) is not None:
+            try:
+                self._send(*job)
+            except Exception as error:  # noqa: BLE001
+                RECORDER.problem(f"a batch cannot be read: {error}")
+
+    def _send(self, kind, fields, finish):
+        found = finish(fields) if finish is not None else None
+        payload = b""
+        if isinstance(found, codes.Pixels):
+            payload = found.array.tobytes()
+            fields["pixels"] = [str(found.array.dtype), *found.array.shape]
+        else:
+            codes.complete(fields, found)
+        header = json.dumps(_line(kind, fields)).encode() + b"\n"
+        left = memoryview(header + payload)
+        while left:
+            left = left[os.write(self._reader.stdin.fileno(), left) :]
+
+
+def _at_end_of_child(end):
+    """Processes of multiprocessing end without atexit."""
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None and process.parent_process() is not None:
+        from multiprocessing import util
+
+        util.Finalize(None, end, exitpriority=0)
 
 
 def _wait_for(path):
@@ -264,12 +364,15 @@ def _rank():
     )
 
 
+_STATM = {}
+
+
 def _rss_bytes():
-    file = os.open("/proc/self/statm", os.O_RDONLY)
-    try:
-        return int(os.read(file, 100).split()[1]) * _PAGE
-    finally:
-        os.close(file)
+    pid = os.getpid()
+    if pid not in _STATM:
+        _STATM.clear()
+        _STATM[pid] = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+    return int(os.pread(_STATM[pid], 100, 0).split()[1]) * _PAGE
 
 
 def _is_training(module):
@@ -280,116 +383,7 @@ def _is_training(module):
     return module.training
 
 
-def _weights(module):
-    """A number that changes when an optimizer changes the weights."""
-    import torch
-
-    parts = [p for p in module.parameters() if p.requires_grad]
-    step = max(1, (len(parts) - 1) // (_PARAMETERS - 1))
-    chosen = {id(p): p for p in [*parts[::step], *parts[-1:]]}
-    values = []
-    try:
-        for part in chosen.values():
-            part = part.detach()
-            if hasattr(part, "to_local"):
-                part = part.to_local()
-            count = min(_VALUES, part.numel())
-            if count:
-                jump = part.numel() // count
-                values.append(
-                    torch.as_strided(part, (count,), (jump,)).double()
-                )
-        if not values:
-            return 0
-        text = repr(torch.cat(values).tolist()).encode()
-    except Exception:  # noqa: BLE001 - parameters of other kinds.
-        return 0
-    return zlib.crc32(text) + 1
-
-
-def _batch_in(values, depth=1):
-    """The first tensor that may be images or tokens."""
-    import torch
-
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            if value.dim() in (4, 5) and codes.axes_of(
-                _image_shape(value.shape)
-            ):
-                return value
-            if value.dim() == 2 and not value.is_floating_point():
-                return value
-        elif depth and isinstance(value, dict):
-            found = _batch_in(list(value.values()), depth - 1)
-            if found is not None:
-                return found
-        elif depth and isinstance(value, (list, tuple)):
-            found = _batch_in(list(value), depth - 1)
-            if found is not None:
-                return found
-    return None
-
-
-def _image_shape(shape):
-    """Of the frames of clips (N,T,C,H,W), (N,C,T,H,W) or (N,T,H,W,C)."""
-    if len(shape) != 5:
-        return shape
-    if shape[2] in (3, 4):
-        return shape[0], shape[2], shape[3], shape[4]
-    if shape[1] in (3, 4):
-        return shape[0], shape[1], shape[3], shape[4]
-    return shape[0], shape[2], shape[3], shape[4]
-
-
-def _middle_frame(batch):
-    shape = batch.shape
-    if len(shape) != 5:
-        return batch
-    if shape[1] in (3, 4) and shape[2] not in (3, 4):
-        return batch[:, :, shape[2] // 2]
-    return batch[:, shape[1] // 2]
-
-
-def _start_reading(batch):
-    """A function that returns a codes.Batch. Copies from a device in the
-    background. None if these are no images and no tokens."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(batch, torch.Tensor):
-        batch = batch.detach()
-    else:
-        import numpy as np
-
-        batch = np.asarray(batch)
-    if len(batch.shape) == 2:
-        rows = batch.tolist()
-        return lambda: codes.read_tokens(rows)
-    images = _middle_frame(batch)
-    if torch is not None and isinstance(images, torch.Tensor):
-        if images.device.type != "cpu":
-            few, columns = codes.sample(images, codes.DEVICE_POINTS)
-            few = few.float().to("cpu", non_blocking=True)
-            event = torch.cuda.Event() if images.is_cuda else None
-            if event is not None:
-                event.record()
-
-            def late():
-                if event is not None:
-                    event.synchronize()
-                return codes.read_images(few.numpy(), columns)
-
-            late.is_late = True
-            return late
-        images = images.float() if images.dtype == torch.bfloat16 else images
-        images = images.numpy()
-    if codes.axes_of(images.shape) is None:
-        return None
-    done = codes.read(images)
-    return lambda: done
-
-
-def _is_late(read):
-    return getattr(read, "is_late", False)
-
+RECORDER = Recorder()
 
 # Into torch.
 
@@ -451,8 +445,7 @@ def _install(torch):
 
     def note_labels(input, target, *args, **kwargs):
         if not is_compiling() and not target.is_floating_point():
-            if not target.is_cuda:
-                RECORDER.note_labels(target)
+            RECORDER.note_labels(target)
         return cross_entropy(input, target, *args, **kwargs)
 
     functional.cross_entropy = note_labels
