@@ -330,6 +330,8 @@ void FillGpu(const GpuInfo& gpu, Gpu* record) {
   if (gpu.power_limit_w.has_value()) {
     record->set_power_limit_w(*gpu.power_limit_w);
   }
+  if (gpu.ecc.has_value()) record->set_ecc(*gpu.ecc);
+  if (gpu.mig.has_value()) record->set_mig(*gpu.mig);
 }
 
 void FillGit(const GitState& git, Git* record) {

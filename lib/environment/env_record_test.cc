@@ -290,8 +290,10 @@ MachineInfo EveryField() {
                  {65536},       false};
   machine.memory = {int64_t{8} << 30, 5, 1};
   machine.cgroup = {2, 2.5, 4096, {0, 1, 2, 3}, 0};
-  machine.gpu = {
-      {{"NVIDIA H200", 150754820096, "9.0", 700.0}}, "580.65.06", "13.0", ""};
+  machine.gpu = {{{"NVIDIA H200", 150754820096, "9.0", 700.0, true, false}},
+                 "580.65.06",
+                 "13.0",
+                 ""};
   machine.os = {"host-1", "6.1.0", "Debian 12", "2.36"};
   machine.torch = {"2.11.0+cu130", "/opt/torch"};
   machine.git = {"abc", true};
@@ -315,7 +317,7 @@ TEST(EnvRecordTest, EveryFieldArrives) {
       R"("cgroup":{"version":2,"cpu_quota":2.5,"memory_limit_bytes":4096,)"
       R"("cpuset_cores":4},"gpus":[{"name":"NVIDIA H200",)"
       R"("memory_bytes":150754820096,"compute_capability":"9.0",)"
-      R"("power_limit_w":700}],"driver":"580.65.06","cuda":"13.0",)"
+      R"("power_limit_w":700,"ecc":true,"mig":false}],"driver":"580.65.06","cuda":"13.0",)"
       R"("kernel":"6.1.0","os":"Debian 12",)"
       R"("libraries":{"glibc":"2.36","torch":"2.11.0+cu130"},)"
       R"("git":{"revision":"abc","dirty":true},"feedrate_version":"0.1.0",)"

@@ -1,8 +1,13 @@
 #include "lib/machine/gpu.h"
 
 #include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -11,6 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/process_counters.h"
+#include "lib/machine/root.h"
 
 namespace feedrate {
 
@@ -50,6 +57,11 @@ class Nvml {
   NvmlDeviceGetTotalEnergyConsumptionFn device_get_total_energy = nullptr;
   NvmlDeviceSetGpuLockedClocksFn device_set_locked_clocks = nullptr;
   NvmlDeviceResetGpuLockedClocksFn device_reset_locked_clocks = nullptr;
+  NvmlDeviceGetTemperatureFn device_get_temperature = nullptr;
+  NvmlDeviceGetEccModeFn device_get_ecc_mode = nullptr;
+  NvmlDeviceGetMigModeFn device_get_mig_mode = nullptr;
+  NvmlDeviceGetComputeRunningProcessesFn device_get_processes = nullptr;
+  NvmlDeviceGetProcessUtilizationFn device_get_process_use = nullptr;
   // Since CUDA 12.
   NvmlDeviceGetEngineUtilizationFn device_get_jpg_utilization = nullptr;
 
@@ -76,6 +88,11 @@ absl::Status Find(void* handle, const char* name, Fn* function) {
   return absl::FailedPreconditionError(
       absl::StrCat("NVIDIA's management library has no function ", name,
                    "; install a driver of release 450 or later"));
+}
+
+template <typename Fn>
+void FindIfAny(void* handle, const char* name, Fn* function) {
+  *function = reinterpret_cast<Fn>(dlsym(handle, name));
 }
 
 }  // namespace
@@ -109,31 +126,32 @@ absl::Status Nvml::Resolve() {
       Find(handle_, "nvmlDeviceGetMemoryInfo", &device_get_memory_info));
   RETURN_IF_ERROR(Find(handle_, "nvmlDeviceGetCudaComputeCapability",
                        &device_get_cuda_compute_capability));
-  Find(handle_, "nvmlDeviceGetEnforcedPowerLimit",
-       &device_get_enforced_power_limit)
-      .IgnoreError();
-  Find(handle_, "nvmlDeviceGetHandleByPciBusId_v2",
-       &device_get_handle_by_pci_bus_id)
-      .IgnoreError();
-  Find(handle_, "nvmlDeviceGetClockInfo", &device_get_clock_info).IgnoreError();
-  Find(handle_, "nvmlDeviceGetMaxClockInfo", &device_get_max_clock_info)
-      .IgnoreError();
-  Find(handle_, "nvmlDeviceGetCurrentClocksThrottleReasons",
-       &device_get_throttle_reasons)
-      .IgnoreError();
-  Find(handle_, "nvmlDeviceGetUtilizationRates", &device_get_utilization_rates)
-      .IgnoreError();
-  Find(handle_, "nvmlDeviceGetDecoderUtilization",
-       &device_get_decoder_utilization)
-      .IgnoreError();
-  Find(handle_, "nvmlDeviceGetJpgUtilization", &device_get_jpg_utilization)
-      .IgnoreError();
-  Find(handle_, "nvmlDeviceGetTotalEnergyConsumption", &device_get_total_energy)
-      .IgnoreError();
-  Find(handle_, "nvmlDeviceSetGpuLockedClocks", &device_set_locked_clocks)
-      .IgnoreError();
-  Find(handle_, "nvmlDeviceResetGpuLockedClocks", &device_reset_locked_clocks)
-      .IgnoreError();
+  FindIfAny(handle_, "nvmlDeviceGetEnforcedPowerLimit",
+            &device_get_enforced_power_limit);
+  FindIfAny(handle_, "nvmlDeviceGetHandleByPciBusId_v2",
+            &device_get_handle_by_pci_bus_id);
+  FindIfAny(handle_, "nvmlDeviceGetClockInfo", &device_get_clock_info);
+  FindIfAny(handle_, "nvmlDeviceGetMaxClockInfo", &device_get_max_clock_info);
+  FindIfAny(handle_, "nvmlDeviceGetCurrentClocksThrottleReasons",
+            &device_get_throttle_reasons);
+  FindIfAny(handle_, "nvmlDeviceGetUtilizationRates",
+            &device_get_utilization_rates);
+  FindIfAny(handle_, "nvmlDeviceGetDecoderUtilization",
+            &device_get_decoder_utilization);
+  FindIfAny(handle_, "nvmlDeviceGetJpgUtilization",
+            &device_get_jpg_utilization);
+  FindIfAny(handle_, "nvmlDeviceGetTotalEnergyConsumption",
+            &device_get_total_energy);
+  FindIfAny(handle_, "nvmlDeviceSetGpuLockedClocks", &device_set_locked_clocks);
+  FindIfAny(handle_, "nvmlDeviceResetGpuLockedClocks",
+            &device_reset_locked_clocks);
+  FindIfAny(handle_, "nvmlDeviceGetTemperature", &device_get_temperature);
+  FindIfAny(handle_, "nvmlDeviceGetEccMode", &device_get_ecc_mode);
+  FindIfAny(handle_, "nvmlDeviceGetMigMode", &device_get_mig_mode);
+  FindIfAny(handle_, "nvmlDeviceGetComputeRunningProcesses_v3",
+            &device_get_processes);
+  FindIfAny(handle_, "nvmlDeviceGetProcessUtilization",
+            &device_get_process_use);
   return absl::OkStatus();
 }
 
@@ -203,6 +221,16 @@ absl::StatusOr<GpuInfo> ReadGpu(const Nvml& nvml, unsigned index) {
       nvml.device_get_enforced_power_limit(device, &milliwatts) == 0) {
     gpu.power_limit_w = milliwatts / 1000.0;
   }
+  int ecc, pending_ecc;
+  if (nvml.device_get_ecc_mode != nullptr &&
+      nvml.device_get_ecc_mode(device, &ecc, &pending_ecc) == 0) {
+    gpu.ecc = ecc != 0;
+  }
+  unsigned mig, pending_mig;
+  if (nvml.device_get_mig_mode != nullptr &&
+      nvml.device_get_mig_mode(device, &mig, &pending_mig) == 0) {
+    gpu.mig = mig != 0;
+  }
   return gpu;
 }
 
@@ -246,6 +274,8 @@ GpuSystem ReadGpus(const std::vector<std::string>& libraries) {
 namespace {
 
 constexpr int kProcessorClock = 1;
+constexpr int kMemoryClock = 2;
+constexpr int kTemperatureSensor = 0;
 
 struct Bit {
   uint64_t bit;
@@ -305,7 +335,77 @@ std::optional<GpuClock::Reading> GpuClock::Read() const {
       nvml_->device_get_throttle_reasons(device_, &reasons) == 0) {
     reading.throttle_reasons = reasons;
   }
+  if (nvml_->device_get_clock_info(device_, kMemoryClock, &mhz) == 0) {
+    reading.memory_mhz = mhz;
+  }
+  unsigned value = 0;
+  if (nvml_->device_get_temperature != nullptr &&
+      nvml_->device_get_temperature(device_, kTemperatureSensor, &value) == 0) {
+    reading.temperature_c = value;
+  }
+  if (nvml_->device_get_enforced_power_limit != nullptr &&
+      nvml_->device_get_enforced_power_limit(device_, &value) == 0) {
+    reading.power_limit_w = value / 1000.0;
+  }
   return reading;
+}
+
+namespace {
+
+constexpr NvmlReturn kNotFound = 6;
+// Far more than use a GPU at the same time. The driver wants room for all of
+// its steps, 72 of them with an H200.
+constexpr unsigned kMostProcesses = 1024;
+
+bool IsAlive(unsigned pid) {
+  return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+}
+
+}  // namespace
+
+std::optional<GpuOthers> GpuClock::OthersSince(int64_t since_us) const {
+  if (nvml_->device_get_processes == nullptr ||
+      nvml_->device_get_process_use == nullptr) {
+    return std::nullopt;
+  }
+  std::vector<NvmlProcess> processes(kMostProcesses);
+  unsigned count = kMostProcesses;
+  if (nvml_->device_get_processes(device_, &count, processes.data()) != 0) {
+    return std::nullopt;
+  }
+  GpuOthers others;
+  if (count == 0) return others;
+  std::set<unsigned> ours;
+  for (const pid_t pid : ProcessTree(Root("/"), getpid())) {
+    ours.insert(static_cast<unsigned>(pid));
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    // One that is not here has another number here, or has just ended.
+    if (!IsAlive(processes[i].pid)) return std::nullopt;
+    others.is_used_by_us |= ours.count(processes[i].pid) > 0;
+  }
+  std::vector<NvmlProcessUse> uses(kMostProcesses);
+  count = kMostProcesses;
+  const NvmlReturn code = nvml_->device_get_process_use(
+      device_, uses.data(), &count, static_cast<unsigned long long>(since_us));
+  if (code == kNotFound) return others;
+  if (code != 0) return std::nullopt;
+  // A process may be there several times, once for each of the driver's steps.
+  std::map<unsigned, unsigned> most;
+  for (unsigned i = 0; i < count; ++i) {
+    const NvmlProcessUse& use = uses[i];
+    if (use.pid == 0 || use.gpu == 0 || use.gpu > 100 || !IsAlive(use.pid) ||
+        static_cast<int64_t>(use.time_us) < since_us ||
+        ours.count(use.pid) > 0) {
+      continue;
+    }
+    most[use.pid] = std::max(most[use.pid], use.gpu);
+  }
+  others.processes = static_cast<int64_t>(most.size());
+  for (const auto& [pid, percent] : most) {
+    others.busy = std::min(1.0, others.busy + percent / 100.0);
+  }
+  return others;
 }
 
 namespace {
@@ -322,6 +422,13 @@ absl::StatusOr<NvmlDevice> DeviceAt(const Nvml& nvml, unsigned index) {
 constexpr NvmlReturn kNoPermission = 4;
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<GpuClock>> GpuClock::OpenAt(
+    const std::vector<std::string>& libraries, unsigned index) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Nvml> nvml, LoadFirst(libraries));
+  ASSIGN_OR_RETURN(const NvmlDevice device, DeviceAt(*nvml, index));
+  return absl::WrapUnique(new GpuClock(std::move(nvml), device));
+}
 
 GpuEnergy::GpuEnergy(std::unique_ptr<Nvml> nvml, NvmlDevice device)
     : nvml_(std::move(nvml)), device_(device) {}

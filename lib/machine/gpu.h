@@ -28,6 +28,10 @@ struct GpuInfo {
   std::string compute_capability;
   // Absent if not readable.
   std::optional<double> power_limit_w;
+  // Whether memory corrects its errors, which takes time, and whether the GPU
+  // is divided (MIG). Absent if it can do neither, or does not say.
+  std::optional<bool> ecc;
+  std::optional<bool> mig;
 };
 
 struct GpuSystem {
@@ -52,8 +56,18 @@ std::vector<std::string> NvmlLibraries();
 // few milliseconds if there is a GPU.
 GpuSystem ReadGpus(const std::vector<std::string>& libraries);
 
-// The current clock of one GPU, and what limits it. A reading takes a few
-// microseconds, none of them on the GPU.
+// Work of other processes on a GPU.
+struct GpuOthers {
+  // Whether this process, or one below it, has memory on it.
+  bool is_used_by_us = false;
+  int64_t processes = 0;
+  // Share of the time in which their kernels ran, 0 to 1, as the driver
+  // estimates it.
+  double busy = 0;
+};
+
+// The current clocks of one GPU, and what limits them. A reading takes some
+// microseconds, in a virtual machine two milliseconds, none of them on the GPU.
 class GpuClock {
  public:
   struct Reading {
@@ -61,6 +75,10 @@ class GpuClock {
     int64_t mhz = 0;
     // Why the clock is not higher, see ThrottleWords.
     uint64_t throttle_reasons = 0;
+    // Absent if the driver does not say.
+    std::optional<int64_t> memory_mhz;
+    std::optional<int64_t> temperature_c;
+    std::optional<double> power_limit_w;
   };
 
   // Opens the GPU at `pci_bus_id` (in CUDA's format), or the first GPU if it is
@@ -68,12 +86,20 @@ class GpuClock {
   // loaded.
   static absl::StatusOr<std::unique_ptr<GpuClock>> Open(
       const std::vector<std::string>& libraries, const std::string& pci_bus_id);
+  // The same for GPU number `index` of the machine.
+  static absl::StatusOr<std::unique_ptr<GpuClock>> OpenAt(
+      const std::vector<std::string>& libraries, unsigned index);
   ~GpuClock();
 
   // The highest clock that it may run at; 0 if the driver does not say.
   int64_t max_mhz() const { return max_mhz_; }
   // Returns nullopt if it cannot be read.
   std::optional<Reading> Read() const;
+  // Who else has worked on it since `since_us` (microseconds since 1970), give
+  // or take the driver's steps of up to a second: living processes that are
+  // neither this one nor below it. Returns nullopt if the driver does not say,
+  // or counts processes by other numbers than /proc, as in most containers.
+  std::optional<GpuOthers> OthersSince(int64_t since_us) const;
 
  private:
   GpuClock(std::unique_ptr<Nvml> nvml, NvmlDevice device);

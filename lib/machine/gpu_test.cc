@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 
 namespace feedrate {
 namespace {
@@ -35,6 +37,8 @@ TEST(GpuTest, OneH200) {
   EXPECT_EQ(system.gpus[0].memory_bytes, int64_t{143771} << 20);
   EXPECT_EQ(system.gpus[0].compute_capability, "9.0");
   EXPECT_EQ(system.gpus[0].power_limit_w, 700.0);
+  EXPECT_EQ(system.gpus[0].ecc, true);
+  EXPECT_EQ(system.gpus[0].mig, false);
 }
 
 TEST(GpuTest, TwoDifferentGpus) {
@@ -42,6 +46,7 @@ TEST(GpuTest, TwoDifferentGpus) {
   ASSERT_THAT(system.gpus, SizeIs(2));
   EXPECT_EQ(system.gpus[1].name, "NVIDIA L4");
   EXPECT_EQ(system.gpus[1].compute_capability, "8.9");
+  EXPECT_EQ(system.gpus[1].ecc, std::nullopt);
 }
 
 TEST(GpuTest, DriverWithoutAGpu) {
@@ -101,6 +106,37 @@ TEST(GpuClockTest, FullClockHasNoReasons) {
   ASSERT_TRUE(reading.has_value());
   EXPECT_EQ(reading->mhz, 1980);
   EXPECT_THAT(ThrottleWords(reading->throttle_reasons), IsEmpty());
+  EXPECT_EQ(reading->memory_mhz, 3201);
+  EXPECT_EQ(reading->temperature_c, 41);
+  EXPECT_EQ(reading->power_limit_w, 700.0);
+}
+
+TEST(GpuClockTest, OthersAreNeitherThisProcessNorGone) {
+  const auto clock = OpenFake("h200");
+  ASSERT_TRUE(clock.ok()) << clock.status();
+  unsetenv("FEEDRATE_FAKE_OTHERS");
+  EXPECT_EQ((*clock)->OthersSince(1)->processes, 0);
+  const std::string own = absl::StrCat(getpid(), ":80");
+  setenv("FEEDRATE_FAKE_OTHERS", own.c_str(), 1);
+  EXPECT_EQ((*clock)->OthersSince(1)->processes, 0);
+  // Process 1 is always there. An idle one has memory and nothing else.
+  setenv("FEEDRATE_FAKE_OTHERS", absl::StrCat(own, ",1:30,1:20").c_str(), 1);
+  const std::optional<GpuOthers> others = (*clock)->OthersSince(1);
+  EXPECT_EQ(others->processes, 1);
+  EXPECT_DOUBLE_EQ(others->busy, 0.3);
+  setenv("FEEDRATE_FAKE_OTHERS", "1:0", 1);
+  EXPECT_EQ((*clock)->OthersSince(1)->processes, 0);
+  // No process has this number: those of the driver are not those of /proc.
+  setenv("FEEDRATE_FAKE_OTHERS", "1:30,2147483000:50", 1);
+  EXPECT_FALSE((*clock)->OthersSince(1).has_value());
+  unsetenv("FEEDRATE_FAKE_OTHERS");
+  EXPECT_FALSE((*OpenFake("sparse"))->OthersSince(1).has_value());
+}
+
+TEST(GpuClockTest, ByNumber) {
+  setenv("FEEDRATE_FAKE_NVML", "two", 1);
+  EXPECT_TRUE(GpuClock::OpenAt({kFake}, 1).ok());
+  EXPECT_FALSE(GpuClock::OpenAt({kFake}, 2).ok());
 }
 
 TEST(GpuClockTest, SlowClockSaysWhy) {

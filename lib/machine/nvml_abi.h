@@ -39,7 +39,7 @@ using NvmlDeviceGetCudaComputeCapabilityFn = NvmlReturn (*)(NvmlDevice device,
                                                             int* minor);
 using NvmlDeviceGetHandleByPciBusIdFn = NvmlReturn (*)(const char* bus_id,
                                                        NvmlDevice* device);
-// MHz. `clock` is 1 for the processors (SM).
+// MHz. `clock` is 1 for the processors (SM), 2 for the memory.
 using NvmlDeviceGetClockInfoFn = NvmlReturn (*)(NvmlDevice device, int clock,
                                                 unsigned* mhz);
 // A set of bits, see gpu.cc.
@@ -59,6 +59,44 @@ using NvmlDeviceSetGpuLockedClocksFn = NvmlReturn (*)(NvmlDevice device,
                                                       unsigned min_mhz,
                                                       unsigned max_mhz);
 using NvmlDeviceResetGpuLockedClocksFn = NvmlReturn (*)(NvmlDevice device);
+// Degrees Celsius. `sensor` is 0.
+using NvmlDeviceGetTemperatureFn = NvmlReturn (*)(NvmlDevice device, int sensor,
+                                                  unsigned* degrees);
+// Of error correction (ECC) and of dividing the GPU (MIG): 1 is on. The second
+// value holds after the next start.
+using NvmlDeviceGetEccModeFn = NvmlReturn (*)(NvmlDevice device, int* current,
+                                              int* pending);
+using NvmlDeviceGetMigModeFn = NvmlReturn (*)(NvmlDevice device,
+                                              unsigned* current,
+                                              unsigned* pending);
+
+// A process that has memory on the GPU.
+struct NvmlProcess {
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+// `count` is the room before the call, and how many there are after it. 7 if
+// the room is too small.
+using NvmlDeviceGetComputeRunningProcessesFn =
+    NvmlReturn (*)(NvmlDevice device, unsigned* count, NvmlProcess* processes);
+
+// A process that used the GPU lately.
+struct NvmlProcessUse {
+  unsigned pid;
+  // Microseconds since 1970.
+  unsigned long long time_us;
+  // Percentage of the time.
+  unsigned gpu;
+  unsigned memory;
+  unsigned encoder;
+  unsigned decoder;
+};
+// Those since `since_us`. 6 if there are none; 7 if the room is too small.
+using NvmlDeviceGetProcessUtilizationFn =
+    NvmlReturn (*)(NvmlDevice device, NvmlProcessUse* uses, unsigned* count,
+                   unsigned long long since_us);
 // Milliwatts.
 using NvmlDeviceGetEnforcedPowerLimitFn = NvmlReturn (*)(NvmlDevice device,
                                                          unsigned* limit);

@@ -186,7 +186,7 @@ def time_on_device(device, calls, chunk, limit_s=0, cold=False):
     `calls` is read lazily, so that inputs can be made just before, untimed; a
     call may go through several items. Returns the reply of a `time` command.
     """
-    clocks, reasons = [], 0
+    clocks, besides, reasons = [], [], 0
     samples, items, bytes_in, bytes_out = [], 0, 0, 0
     device.reset_peaks()
     stop_at = time.perf_counter() + limit_s if limit_s > 0 else float("inf")
@@ -211,6 +211,7 @@ def time_on_device(device, calls, chunk, limit_s=0, cold=False):
             if clock is not None:
                 clocks.append(clock[0])
                 reasons |= clock[1]
+                besides.append(device.besides_clock())
             if time.perf_counter() > stop_at:
                 break
             gc.collect(0)
@@ -226,12 +227,26 @@ def time_on_device(device, calls, chunk, limit_s=0, cold=False):
             "clocks_mhz": clocks if len(clocks) == len(samples) else [],
             "max_clock_mhz": device.max_clock_mhz,
             "throttle_reasons": reasons,
+            **_gpu_state(besides, len(samples)),
             "peak_allocated_bytes": allocated,
             "peak_reserved_bytes": reserved,
             "bytes_in": bytes_in,
             "bytes_out": bytes_out,
         },
     }
+
+
+def _gpu_state(readings, samples):
+    """Fields of what was read beside the clock, after each sample."""
+    fields = {}
+    memory = [r["memory_mhz"] for r in readings if "memory_mhz" in r]
+    if len(memory) == samples:
+        fields["memory_clocks_mhz"] = memory
+    for name in ("temperature_c", "power_limit_w"):
+        values = [r[name] for r in readings if name in r]
+        if values:
+            fields[name] = max(values)
+    return fields
 
 
 def _chunks(calls, size):

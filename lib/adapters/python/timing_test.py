@@ -148,6 +148,9 @@ class FakeDevice:
     def read_clock(self):
         return next(self._clocks, None)
 
+    def besides_clock(self):
+        return {"memory_mhz": 3201, "temperature_c": 40 + len(self.log)}
+
 
 class DeviceTimingTest(unittest.TestCase):
     def calls(self, device, count, items=1):
@@ -157,6 +160,21 @@ class DeviceTimingTest(unittest.TestCase):
 
         for i in range(count):
             yield call, np.full(4, i, np.uint8), items
+
+    def test_what_is_read_beside_the_clock(self):
+        device = FakeDevice(clocks=[(1980, 0), (1980, 0)])
+        reply = timing.time_on_device(
+            device, self.calls(device, 2), chunk=1, cold=False
+        )["device"]
+        self.assertEqual(reply["memory_clocks_mhz"], [3201, 3201])
+        # The highest; it rises with each entry of the log.
+        self.assertEqual(reply["temperature_c"], 40 + len(device.log))
+        self.assertNotIn("power_limit_w", reply)
+        silent = FakeDevice()
+        reply = timing.time_on_device(
+            silent, self.calls(silent, 1), chunk=1, cold=False
+        )["device"]
+        self.assertNotIn("memory_clocks_mhz", reply)
 
     def test_a_chunk_lies_between_two_marks(self):
         device = FakeDevice()

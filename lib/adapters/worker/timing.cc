@@ -39,6 +39,16 @@ TimeReply TimeOnDevice(const TimingPlan& plan, bool cold,
       device.add_clocks_mhz(clock->mhz);
       device.set_throttle_reasons(device.throttle_reasons() |
                                   clock->throttle_reasons);
+      if (clock->memory_mhz) {
+        device.add_memory_clocks_mhz(*clock->memory_mhz);
+      }
+      if (clock->temperature_c) {
+        device.set_temperature_c(
+            std::max(device.temperature_c(), *clock->temperature_c));
+      }
+      if (clock->power_limit_w) {
+        device.set_power_limit_w(*clock->power_limit_w);
+      }
     }
     for (int64_t i = 0; i < calls; ++i) {
       const DeviceBytes bytes = transform->BytesOf((item + i) % plan.num_items);
@@ -52,6 +62,9 @@ TimeReply TimeOnDevice(const TimingPlan& plan, bool cold,
   // A clock that answers only sometimes says nothing about the other samples.
   if (device.clocks_mhz_size() != reply.samples_s_size()) {
     device.clear_clocks_mhz();
+  }
+  if (device.memory_clocks_mhz_size() != reply.samples_s_size()) {
+    device.clear_memory_clocks_mhz();
   }
   const DeviceProbe::Memory peaks = probe->Peaks();
   device.set_peak_allocated_bytes(peaks.peak_allocated_bytes);

@@ -78,7 +78,10 @@ TEST(DeviceTimingTest, HotLeavesTheCachesAlone) {
 
 TEST(DeviceTimingTest, EverySampleHasItsClock) {
   FakeTransform transform;
-  std::vector<GpuClock::Reading> readings = {{1980, 0}, {1100, 4}};
+  std::vector<GpuClock::Reading> readings(2);
+  readings[0].mhz = 1980;
+  readings[1].mhz = 1100;
+  readings[1].throttle_reasons = 4;
   size_t read = 0;
   const ReadClock clock = [&]() -> std::optional<GpuClock::Reading> {
     return readings[read++ % 2];
@@ -87,6 +90,22 @@ TEST(DeviceTimingTest, EverySampleHasItsClock) {
       TimeOnDevice(PlanFor(0, 4, 2), true, &transform, clock);
   EXPECT_THAT(reply.device().clocks_mhz(), ElementsAre(1980, 1100));
   EXPECT_EQ(reply.device().throttle_reasons(), 4);
+  EXPECT_FALSE(reply.device().has_temperature_c());
+}
+
+TEST(DeviceTimingTest, MemoryClocksTemperatureAndPowerCap) {
+  FakeTransform transform;
+  std::vector<GpuClock::Reading> readings = {{1980, 0, 3201, 50, 700.0},
+                                             {1980, 0, 2619, 45, 600.0}};
+  size_t read = 0;
+  const ReadClock clock = [&]() -> std::optional<GpuClock::Reading> {
+    return readings[read++ % 2];
+  };
+  const TimeReply reply =
+      TimeOnDevice(PlanFor(0, 4, 2), true, &transform, clock);
+  EXPECT_THAT(reply.device().memory_clocks_mhz(), ElementsAre(3201, 2619));
+  EXPECT_EQ(reply.device().temperature_c(), 50);
+  EXPECT_EQ(reply.device().power_limit_w(), 600);
 }
 
 TEST(DeviceTimingTest, AClockThatFailsIsNotHalfAnAnswer) {
@@ -94,7 +113,9 @@ TEST(DeviceTimingTest, AClockThatFailsIsNotHalfAnAnswer) {
   int read = 0;
   const ReadClock clock = [&]() -> std::optional<GpuClock::Reading> {
     if (read++ == 1) return std::nullopt;
-    return GpuClock::Reading{1980, 0};
+    GpuClock::Reading reading;
+    reading.mhz = 1980;
+    return reading;
   };
   const TimeReply reply =
       TimeOnDevice(PlanFor(0, 3, 1), true, &transform, clock);

@@ -114,6 +114,10 @@ class DriverDevice:
     def read_clock(self):
         return self._clock.read() if self._clock else None
 
+    def besides_clock(self):
+        """Of the last reading of the clock, as nvml.Clock.besides."""
+        return self._clock.besides if self._clock else {}
+
     def _event(self):
         event = ctypes.c_void_p()
         self._driver.call("cuEventCreate", ctypes.byref(event), 0)

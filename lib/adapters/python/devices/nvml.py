@@ -13,6 +13,7 @@ _LIBRARIES = (
     "/usr/lib/wsl/lib/libnvidia-ml.so.1",
 )
 _PROCESSORS = 1
+_MEMORY = 2
 _MOST_PROCESSES = 64
 _NOT_KNOWN = 2**64 - 1
 
@@ -35,6 +36,9 @@ class Clock:
             self._device, _PROCESSORS, ctypes.byref(mhz)
         )
         self.max_mhz = 0 if failed else mhz.value
+        # What the last reading said besides: `memory_mhz`, `temperature_c` and
+        # `power_limit_w`, as far as the driver tells.
+        self.besides = {}
 
     def read(self):
         """(MHz, bits of the reasons for throttling), or None when it cannot be
@@ -47,7 +51,21 @@ class Clock:
         failed = self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons(
             self._device, ctypes.byref(reasons)
         )
+        self.besides = dict(self._read_besides())
         return mhz.value, 0 if failed else reasons.value
+
+    def _read_besides(self):
+        value = ctypes.c_uint()
+        for name, function, which, unit in (
+            ("memory_mhz", "nvmlDeviceGetClockInfo", (_MEMORY,), 1),
+            ("temperature_c", "nvmlDeviceGetTemperature", (0,), 1),
+            ("power_limit_w", "nvmlDeviceGetEnforcedPowerLimit", (), 1000),
+        ):
+            function = getattr(self._nvml, function, None)
+            if function is None:
+                continue
+            if function(self._device, *which, ctypes.byref(value)) == 0:
+                yield name, value.value / unit if unit > 1 else value.value
 
 
 class _MemoryInfo(ctypes.Structure):

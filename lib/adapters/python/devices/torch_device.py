@@ -76,6 +76,10 @@ class CudaDevice:
     def read_clock(self):
         return self._clock.read() if self._clock else None
 
+    def besides_clock(self):
+        """Of the last reading of the clock, as nvml.Clock.besides."""
+        return self._clock.besides if self._clock else {}
+
     def copy_bytes_per_s(self):
         """Bytes read plus bytes written per second, within the device."""
         half = _FLUSH_BYTES // 2
