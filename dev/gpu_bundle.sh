@@ -30,7 +30,7 @@ add() {
 
 # What gpu_check.sh runs of a bundle.
 tools="${TOOLS:-micro pipeline plan aggregate check_coverage collect_env video train
-  eval}"
+  eval duel compare_baseline}"
 bench=//lib/ops/cuda/bench:cuda_bench
 tests=(//lib/ops/cuda/kernels:fused_test //lib/adapters/cuda:cuda_adapter_test
   //lib/adapters/torch:torch_gpu_test
@@ -64,6 +64,7 @@ install -m 755 dev/gpu_check.sh "$folder/gpu_check.sh"
 install -m 755 dev/gpu_train.sh "$folder/gpu_train.sh"
 install -m 644 dev/gpu_train.py "$folder/gpu_train.py"
 install -m 644 dev/gpu_check.py "$folder/gpu_check.py"
+install -m 755 dev/gpu_duels.py "$folder/gpu_duels.py"
 mkdir -p "$folder/wheels"
 # add_wheels PIN...: for the target's Python.
 add_wheels() {

@@ -13,7 +13,7 @@
 # PyNvVideoCodec and torchcodec), `paper`, `compiled` (Kornia of env_set current as it is and under
 # torch.compile), `cvcuda` and `dali` (rows of CV-CUDA and DALI); the last three
 # need wheels in WHEELS, by default wheels/; `dali` runs each loader RUNS times (2),
-# alternately, and prints the ratio with its interval; `train` runs ours and
+# alternately, and prints the ratio with its interval; `duels` has known answers; `train` runs ours and
 # PyTorch's ways. `paper` runs each config prod_g2_* with PAPER_ITEMS (256) for at most PAPER_S seconds
 # in all (480), carries on with its own rows when it is started again, and
 # prints tables for docs/; PAPER names the configs (rgb_micro, ...) and
@@ -545,6 +545,13 @@ paper() {
     check "$name: rows" bin/check_coverage --plan="rows/paper_$name.plan" \
       "rows/paper_$name.jsonl"
   done
+}
+
+# What is the same and what is 2% slower, alone and beside a neighbor; two minutes.
+duels() {
+  title "duels whose answer is known: both sides in one process"
+  check duels "$python" gpu_duels.py run --bin=bin --rows=rows/duels \
+    --part="${DUELS:-kernels,mixed,slow,neighbor}"
 }
 
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }

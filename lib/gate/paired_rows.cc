@@ -112,11 +112,21 @@ absl::optional<double> RunLog(const Row& row, RunStatistic statistic) {
   return absl::nullopt;
 }
 
-std::vector<double> PairedJob::Differences() const {
-  std::vector<double> differences;
+std::vector<const RunPair*> PairedJob::CountingPairs() const {
+  std::vector<const RunPair*> whole;
+  std::vector<const RunPair*> alone;
   for (const auto& pair : pairs) {
     if (!pair.second.IsWhole()) continue;
-    differences.push_back(pair.second.b.Log() - pair.second.a.Log());
+    whole.push_back(&pair.second);
+    if (!pair.second.SharesGpu()) alone.push_back(&pair.second);
+  }
+  return 2 * alone.size() > whole.size() ? alone : whole;
+}
+
+std::vector<double> PairedJob::Differences() const {
+  std::vector<double> differences;
+  for (const RunPair* pair : CountingPairs()) {
+    differences.push_back(pair->b.Log() - pair->a.Log());
   }
   return differences;
 }
@@ -130,14 +140,14 @@ int PairedJob::LastStage() const {
 }
 
 double PairedJob::TypicalSeconds(bool side_b) const {
+  const std::vector<const RunPair*> counting = CountingPairs();
   double sum = 0;
-  int count = 0;
-  for (const auto& pair : pairs) {
-    if (!pair.second.IsWhole()) continue;
-    sum += side_b ? pair.second.b.Log() : pair.second.a.Log();
-    ++count;
+  for (const RunPair* pair : counting) {
+    sum += side_b ? pair->b.Log() : pair->a.Log();
   }
-  return count == 0 ? 0 : std::exp(sum / count);
+  return counting.empty()
+             ? 0
+             : std::exp(sum / static_cast<double>(counting.size()));
 }
 
 namespace {
@@ -207,6 +217,9 @@ void PairedRows::Add(const Row& row) {
   AddParts(row, &side.parts_s);
   side.log_sum += *log;
   side.position = row.pair().position();
+  if (row.gpu().other_processes() > 0) {
+    side.gpu_others = std::max(side.gpu_others, row.gpu().other_busy());
+  }
   ++side.rows;
   side.metrics.resize(choice_.metrics.size());
   for (size_t i = 0; i < choice_.metrics.size(); ++i) {

@@ -55,6 +55,9 @@ struct PairSide {
   double log_sum = 0;
   int rows = 0;
   int position = 0;
+  // Share of the time in which other processes used the GPU. Below 0: none did,
+  // or the driver did not say.
+  double gpu_others = -1;
   // Seconds by stage of the loader or part of the training step, per item or
   // step, summed over rows.
   std::map<std::string, double> parts_s;
@@ -75,6 +78,7 @@ struct RunPair {
   PairSide b;
   int stage = 0;
   bool IsWhole() const { return a.rows > 0 && b.rows > 0; }
+  bool SharesGpu() const { return a.gpu_others >= 0 || b.gpu_others >= 0; }
 };
 
 // All rows of a duel about one job.
@@ -95,12 +99,16 @@ struct PairedJob {
   // One of the rows, for the job's identity.
   Row row;
 
-  // Logarithms of B's time over A's, for complete pairs, in order.
+  // The complete pairs that count, in order. If other processes used the GPU
+  // during less than half of them, those are left out: that does not depend on
+  // the times.
+  std::vector<const RunPair*> CountingPairs() const;
+  // Logarithms of B's time over A's, for the pairs that count, in order.
   std::vector<double> Differences() const;
   // Last stage that has a complete pair.
   int LastStage() const;
-  // Geometric mean of one side's times over complete pairs. 0 if there are
-  // none.
+  // Geometric mean of one side's times over the pairs that count. 0 if there
+  // are none.
   double TypicalSeconds(bool side_b) const;
   // Values of the metric with this index in the choice, for pairs in which both
   // sides have it, in order.

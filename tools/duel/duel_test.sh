@@ -312,6 +312,30 @@ exits 1 --floor --a=true --pairs=3 --relink='true {seed}'
 grep -q -e '--floor: use at least 4 pairs' "$tmp/err" || fail "three pairs are enough"
 exits 1 --a=true --b=true --relink-every=2
 
+# Both sides in one process: the slow one is found, and only it goes on.
+cat >"$tmp/bench.py" <<'PYTHON'
+import time
+from feedrate import sides
+
+def sleeping(seconds):
+    return lambda: (print("not a row"), time.sleep(seconds))
+
+same, slow = sleeping(0.001), sleeping(0.004)
+sides.serve({"same": (same, same), "slow": (same, slow)}, device="cpu", samples=2)
+PYTHON
+exits 0 --both="PYTHONPATH=python python3 -B $tmp/bench.py" --max-pairs=20 --interest=40 \
+  --seed=1 --metrics=time
+whole_lines both
+[[ $(count '"name":"slow"') -eq 40 ]] || fail "not 20 pairs: $(count '"name":"slow"')"
+"$COMPARE" --paired --metrics=time --interest=40 --format=text <"$tmp/out" >"$tmp/verdict"
+[[ $? -eq 3 ]] || fail "a slow side is not exit 3: $(cat "$tmp/verdict")"
+grep -q '^slow  *slower' "$tmp/verdict" || fail "another one is slow: $(cat "$tmp/verdict")"
+exits 2 --both="python3 -c 'raise SystemExit(4)'" --pairs=2
+grep -q 'exit code 4' "$tmp/err" || fail "no exit code: $(cat "$tmp/err")"
+exits 1 --both=true --a=true
+grep -q 'leave out --a and --b' "$tmp/err" || fail "--both and --a: $(cat "$tmp/err")"
+exits 1 --both=true --distrust
+
 # The caller's mistakes.
 exits 1 --a=true --b=true --b=true
 exits 1 --a=true --b=true --parameter=n=1

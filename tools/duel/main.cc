@@ -40,6 +40,11 @@ DEFINE_string(b, "",
               "COMMAND: the candidate; repeat it to run several, each against "
               "A; commands without a flag are the baseline, if --a is not "
               "given, and then candidates");
+DEFINE_string(both, "",
+              "COMMAND: in place of --a and --b, one program that has both "
+              "sides in one process: for each line `a` or `b` on its standard "
+              "input it runs that side, and prints its rows and an empty line "
+              "(feedrate.sides does that in Python)");
 DEFINE_string(parameter, "",
               "NAME=VALUE,VALUE: run all commands with {NAME} replaced by each "
               "value; repeat it for all combinations");
@@ -290,7 +295,28 @@ absl::Status CheckDistrustFlags() {
   return absl::OkStatus();
 }
 
+absl::Status CheckBothFlags() {
+  if (!FLAGS_a.empty() || !FLAGS_b.empty()) {
+    return absl::InvalidArgumentError(
+        "--both: the program has both sides; leave out --a and --b");
+  }
+  if (FLAGS_distrust || FLAGS_bisect || FLAGS_floor || FLAGS_profile > 0 ||
+      !FLAGS_relink.empty() || !FLAGS_only.empty() ||
+      !FLAGS_parameter.empty() || FLAGS_slow_b > 0 || FLAGS_time == "wall") {
+    return absl::InvalidArgumentError(
+        "--both: its process prints rows and goes on from run to run; leave "
+        "out --distrust, --bisect, --floor, --profile, --relink, --only, "
+        "--parameter, --slow_b and --time=wall");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckFlags() {
+  if (!FLAGS_both.empty()) {
+    RETURN_IF_ERROR(CheckBothFlags());
+    FLAGS_a = FLAGS_b = FLAGS_both;
+    FLAGS_time = "rows";
+  }
   if (FLAGS_distrust) RETURN_IF_ERROR(CheckDistrustFlags());
   if (FLAGS_bisect) {
     RETURN_IF_ERROR(CheckBisectFlags());
@@ -400,6 +426,7 @@ std::vector<std::string> FlagsToRepeat(const DuelParameters& parameters) {
 absl::StatusOr<DuelOptions> OptionsFromFlags() {
   DuelOptions options;
   options.a = FLAGS_a;
+  options.both = FLAGS_both;
   std::vector<std::string> candidates = absl::StrSplit(FLAGS_b, kNextValue);
   options.b = candidates[0];
   options.more_b.assign(candidates.begin() + 1, candidates.end());

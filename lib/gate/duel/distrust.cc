@@ -110,13 +110,14 @@ void Distrust::Check(TimedCommandResult* result) {
   folder_.clear();
   if (!result->ok()) return;
   if (result->output.empty()) {
-    result->accusation = "it printed nothing that could be compared";
+    result->fault = "distrust: it printed nothing that could be compared";
   } else if (!has_output_) {
     has_output_ = true;
     output_ = std::move(result->output);
   } else if (result->output != output_) {
-    result->accusation = absl::StrCat(
-        "it printed something else than the other side, seed ", seed_);
+    result->fault = absl::StrCat(
+        "distrust: it printed something else than the other side, seed ",
+        seed_);
   }
 }
 

@@ -34,7 +34,7 @@ class Distrust {
   // Confines the run, and puts the pair's seed into its command.
   absl::Status Prepare(TimedCommand* command);
   // Ends all processes that the run left behind, removes its folder, and sets
-  // `result->accusation` if it printed nothing, or something else than the
+  // `result->fault` if it printed nothing, or something else than the
   // first run of the pair.
   void Check(TimedCommandResult* result);
   // Says in the row that this is not the job that runs without distrust.

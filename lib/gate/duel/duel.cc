@@ -17,11 +17,11 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/files.h"
-#include "lib/base/injected_slowdown.h"
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/xoshiro.h"
 #include "lib/gate/duel/duel_sides.h"
+#include "lib/gate/duel/run_gpu.h"
 #include "lib/gate/duel/undecided_jobs.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/verdict/verdicts.h"
@@ -108,19 +108,7 @@ class Dueller {
   }
 
   absl::Status WriteHead() {
-    Duel duel;
-    duel.set_a(options_.a);
-    duel.set_b(options_.floor ? options_.a : options_.b);
-    duel.set_seed(static_cast<int64_t>(options_.seed));
-    for (const int look : options_.looks) duel.add_stages(look);
-    duel.set_interest_percent(options_.interest_percent);
-    duel.set_pinned_to(absl::StrJoin(options_.cpus, ","));
-    duel.set_machine_profile(options_.machine_profile);
-    if (options_.error_percent > 0) {
-      duel.set_error_percent(options_.error_percent);
-    }
-    if (!options_.relink.empty()) duel.set_relinked(true);
-    *duel.mutable_flags() = {options_.flags.begin(), options_.flags.end()};
+    Duel duel = HeadOf(options_);
     const std::vector<Contest> contests = options_.skip_identical
                                               ? TakeOutIdentical(&rounds_)
                                               : ContestsOf(rounds_);
@@ -226,7 +214,8 @@ class Dueller {
   // Tells the commands of a round which jobs to run, if not all of theirs.
   absl::Status WriteJobs(const DuelRound& round) {
     uses_jobs_file_ = false;
-    if (!prints_rows_ || reruns_all_ || undecided_.empty()) {
+    if (!prints_rows_ || reruns_all_ || undecided_.empty() ||
+        !options_.both.empty()) {
       return absl::OkStatus();
     }
     const std::set<std::string> wanted = undecided_.JobsOf(round.contests);
@@ -409,32 +398,20 @@ class Dueller {
                        const std::string& what) {
     if (options_.progress) options_.progress(what);
     const bool side_b = who > 0;
-    TimedCommand spec;
+    TimedCommand spec = CommandOfSide(options_, side_b, prints_rows_, padding_);
     spec.command =
         CommandWithJobs(side_b ? round.contests[who - 1].b() : round.a,
                         uses_jobs_file_ ? jobs_file_ : "");
-    spec.shell = options_.shell;
-    spec.cpus = options_.cpus;
-    spec.timeout_s = options_.timeout_s;
     spec.capture_output =
         prints_rows_ ||
         (options_.timing == DuelTiming::kAuto && result_.runs == 0);
-    if (padding_ >= 0) {
-      spec.variables.push_back(
-          absl::StrCat("FEEDRATE_PADDING=", std::string(padding_, 'x')));
+    if (gpu_ != nullptr) {
+      gpu_->Start();
+      spec.is_stopped = [this] {
+        gpu_->Look();
+        return options_.is_stopped && options_.is_stopped();
+      };
     }
-    if (side_b && options_.slow_b_percent > 0) {
-      if (prints_rows_) {
-        spec.variables.push_back(
-            absl::StrCat(kSlowdownVariable, "=", options_.slow_b_percent));
-      } else {
-        spec.burn_percent = options_.slow_b_percent;
-      }
-    } else if (options_.slow_b_percent > 0 && !prints_rows_) {
-      // The same two processes as on the other side, with almost no loop.
-      spec.burn_percent = 1e-9;
-    }
-    spec.is_stopped = options_.is_stopped;
     spec.energy = &energy_;
     if (counts_allocations_ && !prints_rows_) {
       if (allocations_ == nullptr) {
@@ -445,7 +422,11 @@ class Dueller {
     Distrust* const distrust = options_.distrust;
     if (distrust != nullptr) RETURN_IF_ERROR(distrust->Prepare(&spec));
     const absl::Time started = absl::Now();
-    ASSIGN_OR_RETURN(last_run_, RunTimedCommand(spec));
+    if (options_.both.empty()) {
+      ASSIGN_OR_RETURN(last_run_, RunTimedCommand(spec));
+    } else {
+      RETURN_IF_ERROR(AskBoth(round, side_b, std::move(spec)));
+    }
     if (distrust != nullptr) distrust->Check(&last_run_);
     ++result_.runs;
     started_at_ =
@@ -460,6 +441,7 @@ class Dueller {
       }
     }
     RETURN_IF_ERROR(ReadRows(round, side_b));
+    if (gpu_ != nullptr) gpu_->Finish(&rows_);
     if (uses_jobs_file_ && !jobs_file_works_) {
       if (rows_.empty() && IsRefusal(last_run_)) {
         reruns_all_ = true;
@@ -473,9 +455,23 @@ class Dueller {
       }
       jobs_file_works_ = true;
     }
-    const bool only_failed =
-        options_.ignore_failure && last_run_.Status() == "failed";
-    ended_ = !last_run_.ok() && !only_failed;
+    ended_ = !last_run_.ok() &&
+             !(options_.ignore_failure && last_run_.Status() == "failed");
+    return absl::OkStatus();
+  }
+
+  // A run of the program that has both sides. Starts it first.
+  absl::Status AskBoth(const DuelRound& round, bool side_b, TimedCommand spec) {
+    if (both_ == nullptr) {
+      spec.command = options_.both;
+      ASSIGN_OR_RETURN(both_, LiveCommand::Start(spec));
+    }
+    std::string question = side_b ? "b" : "a";
+    if (!undecided_.empty()) {
+      absl::StrAppend(&question, " ",
+                      absl::StrJoin(undecided_.JobsOf(round.contests), " "));
+    }
+    last_run_ = both_->Ask(question);
     return absl::OkStatus();
   }
 
@@ -558,6 +554,10 @@ class Dueller {
   const DuelOptions& options_;
   Xoshiro256 random_;
   EnergyMeter energy_{Root("/"), nullptr};
+  // Null without a GPU.
+  std::unique_ptr<RunGpu> gpu_ = RunGpu::Open(options_.gpu_libraries);
+  // Null without `both`, and before its first run.
+  std::unique_ptr<LiveCommand> both_;
   bool counts_allocations_ = false;
   // Null until it is needed.
   std::unique_ptr<AllocationCounter> allocations_;

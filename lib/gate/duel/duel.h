@@ -35,6 +35,10 @@ struct DuelOptions {
   // The baseline and the candidate.
   std::string a;
   std::string b;
+  // One program that has both sides, and is told which to run: then `a` and `b`
+  // are only its names for people, and it prints rows (LiveCommand). Empty:
+  // each run of a side is a process.
+  std::string both;
   // More candidates, each against the baseline.
   std::vector<std::string> more_b;
   // Values of parameters: all combinations run, with `{name}` in the commands
@@ -103,6 +107,8 @@ struct DuelOptions {
   // Called before each run with a description of it, for people.
   std::function<void(const std::string&)> progress;
   std::function<void(const std::string&)> warn;
+  // Where NVIDIA's management library may be. Empty: no GPU is looked at.
+  std::vector<std::string> gpu_libraries;
   // Called regularly; true ends the duel.
   std::function<bool()> is_stopped;
 };

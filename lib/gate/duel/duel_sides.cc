@@ -20,7 +20,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
+#include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
+#include "lib/gate/duel/duel.h"
 #include "lib/imports/imports.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
@@ -148,6 +150,45 @@ std::string CommandWithJobs(const std::string& command,
     return absl::StrReplaceAll(command, {{kJobsPlace, flag}});
   }
   return flag.empty() ? command : absl::StrCat(command, " ", flag);
+}
+
+Duel HeadOf(const DuelOptions& options) {
+  Duel duel;
+  duel.set_a(options.a);
+  duel.set_b(options.floor ? options.a : options.b);
+  duel.set_seed(static_cast<int64_t>(options.seed));
+  for (const int look : options.looks) duel.add_stages(look);
+  duel.set_interest_percent(options.interest_percent);
+  duel.set_pinned_to(absl::StrJoin(options.cpus, ","));
+  duel.set_machine_profile(options.machine_profile);
+  if (options.error_percent > 0) {
+    duel.set_error_percent(options.error_percent);
+  }
+  if (!options.relink.empty()) duel.set_relinked(true);
+  *duel.mutable_flags() = {options.flags.begin(), options.flags.end()};
+  return duel;
+}
+
+TimedCommand CommandOfSide(const DuelOptions& options, bool side_b,
+                           bool prints_rows, int padding) {
+  TimedCommand spec;
+  spec.shell = options.shell;
+  spec.cpus = options.cpus;
+  spec.timeout_s = options.timeout_s;
+  spec.is_stopped = options.is_stopped;
+  if (padding >= 0) {
+    spec.variables.push_back(
+        absl::StrCat("FEEDRATE_PADDING=", std::string(padding, 'x')));
+  }
+  if (options.slow_b_percent <= 0) return spec;
+  if (!prints_rows) {
+    // The same two processes on both sides, on A with almost no loop.
+    spec.burn_percent = side_b ? options.slow_b_percent : 1e-9;
+  } else if (side_b) {
+    spec.variables.push_back(
+        absl::StrCat(kSlowdownVariable, "=", options.slow_b_percent));
+  }
+  return spec;
 }
 
 bool IsRefusal(const TimedCommandResult& result) {

@@ -59,6 +59,16 @@ absl::StatusOr<std::vector<Row>> RowsIn(const std::string& output,
 std::string CommandWithJobs(const std::string& command,
                             const std::string& jobs_file);
 
+struct DuelOptions;
+
+// The record of how the duel runs, without its contests.
+Duel HeadOf(const DuelOptions& options);
+
+// What is the same in all runs of a side but the command itself. The
+// environment grows by `padding` bytes if that is not below 0.
+TimedCommand CommandOfSide(const DuelOptions& options, bool side_b,
+                           bool prints_rows, int padding);
+
 // Whether the command may have refused a flag: exit code 1, a usage error in
 // all programs of this project and in most others, or 2.
 bool IsRefusal(const TimedCommandResult& result);

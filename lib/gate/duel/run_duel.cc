@@ -22,6 +22,7 @@
 #include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
 #include "lib/gate/duel/duel_summary.h"
+#include "lib/machine/gpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
 #include "lib/records/record_io.h"
@@ -117,6 +118,7 @@ absl::StatusOr<ExitCode> RunDuelProgram(DuelRun run) {
                               options.distrust->NotConfinedFrom(),
                               "; their rows have the label not_confined"));
   }
+  options.gpu_libraries = NvmlLibraries();
   options.is_stopped = [&interrupt] { return interrupt.happened(); };
   if (run.is_bisect) return Bisect(run, &out, &progress);
   ASSIGN_OR_RETURN(DuelResult result, RunDuel(options));

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,7 +119,7 @@ absl::StatusOr<Image> ImageOf(const TimedCommand& spec) {
 }
 
 [[noreturn]] void BeTheChild(const TimedCommand& spec, const Image& image,
-                             int out_fd, int error_fd) {
+                             int in_fd, int out_fd, int error_fd) {
   setpgid(0, 0);
   for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) {
     signal(number, SIG_DFL);
@@ -127,7 +128,7 @@ absl::StatusOr<Image> ImageOf(const TimedCommand& spec) {
   const int persona = personality(0xffffffff);
   if (persona >= 0) personality(persona & ~ADDR_NO_RANDOMIZE);
   const int null = open("/dev/null", O_RDWR);
-  dup2(null, 0);
+  dup2(in_fd >= 0 ? in_fd : null, 0);
   dup2(out_fd >= 0 ? out_fd : null, 1);
   dup2(error_fd, 2);
   if (!spec.cpus.empty()) {
@@ -238,7 +239,7 @@ std::string TimedCommandResult::Status() const {
 
 std::string TimedCommandResult::Reason() const {
   if (ok()) return "";
-  if (!accusation.empty()) return absl::StrCat("distrust: ", accusation);
+  if (!fault.empty()) return fault;
   std::string reason;
   if (timed_out) {
     reason = absl::StrCat("killed after ", wall_s, " s");
@@ -305,7 +306,7 @@ absl::StatusOr<TimedCommandResult> RunTimedCommand(const TimedCommand& spec) {
       spec.energy != nullptr ? spec.energy->Read() : EnergyUse();
   const Clock::time_point start = Clock::now();
   const pid_t pid = fork();
-  if (pid == 0) BeTheChild(spec, image, out[1], error[1]);
+  if (pid == 0) BeTheChild(spec, image, -1, out[1], error[1]);
   if (out[1] >= 0) close(out[1]);
   close(error[1]);
   if (pid < 0) return SystemError("start a process");
@@ -346,6 +347,89 @@ absl::StatusOr<TimedCommandResult> RunTimedCommand(const TimedCommand& spec) {
   close(pid_fd);
   if (out[0] >= 0) close(out[0]);
   close(error[0]);
+  return result;
+}
+
+absl::StatusOr<std::unique_ptr<LiveCommand>> LiveCommand::Start(
+    const TimedCommand& spec) {
+  ASSIGN_OR_RETURN(const Image image, ImageOf(spec));
+  // Of a pipe, one that nobody reads would end this process.
+  int in[2], out[2], error[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0 ||
+      pipe2(out, O_CLOEXEC) != 0 || pipe2(error, O_CLOEXEC) != 0) {
+    return SystemError("make a pipe");
+  }
+  const pid_t pid = fork();
+  if (pid == 0) BeTheChild(spec, image, in[0], out[1], error[1]);
+  for (const int fd : {in[0], out[1], error[1]}) close(fd);
+  const int pid_fd =
+      pid < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  std::unique_ptr<LiveCommand> live(
+      new LiveCommand(spec, pid, pid_fd, in[1], out[0], error[0]));
+  if (pid < 0) return SystemError("start a process");
+  setpgid(pid, pid);
+  if (pid_fd < 0) return SystemError("watch a process");
+  return live;
+}
+
+LiveCommand::LiveCommand(const TimedCommand& spec, pid_t pid, int pid_fd,
+                         int in_fd, int out_fd, int error_fd)
+    : spec_(spec),
+      pid_(pid),
+      pid_fd_(pid_fd),
+      in_fd_(in_fd),
+      out_fd_(out_fd),
+      error_fd_(error_fd) {}
+
+LiveCommand::~LiveCommand() {
+  if (pid_ <= 0) return;
+  in_fd_ = UniqueFd();
+  pollfd end = {pid_fd_.get(), POLLIN, 0};
+  poll(&end, 1, 1000);
+  kill(-pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+TimedCommandResult LiveCommand::Ask(const std::string& question) {
+  TimedCommandResult result;
+  const Clock::time_point start = Clock::now();
+  const std::string line = question + "\n";
+  bool has_ended = send(in_fd_.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
+                   static_cast<ssize_t>(line.size());
+  const auto is_answered = [&result] {
+    return result.output == "\n" || absl::EndsWith(result.output, "\n\n");
+  };
+  while (!has_ended && !is_answered()) {
+    pollfd wanted[3] = {{pid_fd_.get(), POLLIN, 0},
+                        {out_fd_.get(), POLLIN, 0},
+                        {error_fd_.get(), POLLIN, 0}};
+    poll(wanted, 3, 50);
+    if (wanted[2].revents != 0) ReadSome(error_fd_.get(), &error_tail_);
+    CutToTail(&error_tail_);
+    if (wanted[1].revents != 0) {
+      has_ended = !ReadSome(out_fd_.get(), &result.output);
+    } else {
+      has_ended = wanted[0].revents != 0;
+    }
+    result.stopped = spec_.is_stopped && spec_.is_stopped();
+    result.timed_out = spec_.timeout_s > 0 && Since(start) > spec_.timeout_s;
+    if (result.stopped || result.timed_out) break;
+  }
+  result.wall_s = Since(start);
+  if (is_answered()) {
+    result.output.pop_back();
+    return result;
+  }
+  kill(-pid_, SIGKILL);
+  if (has_ended) {
+    siginfo_t info = {};
+    waitid(P_PID, pid_, &info, WEXITED | WNOWAIT);
+    result.wait_status =
+        info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
+  }
+  Drain(error_fd_.get(), &error_tail_);
+  result.error_tail = error_tail_;
+  if (result.ok()) result.fault = "it ended without an answer";
   return result;
 }
 

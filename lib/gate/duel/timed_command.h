@@ -2,13 +2,17 @@
 // time limit.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
+#include "lib/base/unique_fd.h"
 #include "lib/gate/duel/allocations/allocation_counter.h"
 #include "lib/machine/energy.h"
 #include "lib/records/row.pb.h"
@@ -56,8 +60,8 @@ struct TimedCommandResult {
   int wait_status = 0;
   bool timed_out = false;
   bool stopped = false;
-  // What the command did against the rules of a duel without trust.
-  std::string accusation;
+  // What the command did against the rules of the duel.
+  std::string fault;
   // Peak resident memory of its largest process.
   int64_t rss_peak_bytes = 0;
   // Sums over all its processes that were waited for.
@@ -68,7 +72,7 @@ struct TimedCommandResult {
   absl::optional<double> energy_j;
 
   bool ok() const {
-    return wait_status == 0 && !timed_out && !stopped && accusation.empty();
+    return wait_status == 0 && !timed_out && !stopped && fault.empty();
   }
   // `failed` (exit code), `crashed` (signal), `timeout`, or `ok`.
   std::string Status() const;
@@ -80,6 +84,38 @@ struct TimedCommandResult {
 // Runs the command in its own process group, and kills what it leaves behind.
 // Standard input is empty. Fails only when the command cannot be started.
 absl::StatusOr<TimedCommandResult> RunTimedCommand(const TimedCommand& spec);
+
+// A command that goes on until it is told to end, and answers questions: a line
+// on its standard input, lines and an empty one on its standard output.
+class LiveCommand {
+ public:
+  // `spec` as for RunTimedCommand; energy, allocations and the busy loop are
+  // not used.
+  static absl::StatusOr<std::unique_ptr<LiveCommand>> Start(
+      const TimedCommand& spec);
+  // Closes its standard input, and kills it if it is still there a second
+  // later.
+  ~LiveCommand();
+  LiveCommand(const LiveCommand&) = delete;
+  LiveCommand& operator=(const LiveCommand&) = delete;
+
+  // `output` is the answer without the empty line, `wall_s` how long it took.
+  // A command that ends instead, or takes longer than `spec.timeout_s`, has not
+  // run to completion, even with exit code 0; it must not be asked again.
+  TimedCommandResult Ask(const std::string& question);
+
+ private:
+  LiveCommand(const TimedCommand& spec, pid_t pid, int pid_fd, int in_fd,
+              int out_fd, int error_fd);
+
+  const TimedCommand spec_;
+  const pid_t pid_;
+  const UniqueFd pid_fd_;
+  UniqueFd in_fd_;
+  const UniqueFd out_fd_;
+  const UniqueFd error_fd_;
+  std::string error_tail_;
+};
 
 // Splits a command line into words. Supports single and double quotes and
 // backslashes as in a shell, nothing else. InvalidArgument on an open quote.

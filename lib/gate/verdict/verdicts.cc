@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -299,9 +300,15 @@ std::string RepeatCommand(const Duel& duel, const PairedJob& job, bool is_own) {
     a = contest.a();
     b = contest.b();
   }
-  std::string command =
-      absl::StrCat(ProgramCommand("duel"), " --a=", ShellWord(a),
-                   " --b=", ShellWord(b), only);
+  const bool has_both = std::any_of(duel.flags().begin(), duel.flags().end(),
+                                    [](const std::string& flag) {
+                                      return absl::StartsWith(flag, "--both=");
+                                    });
+  std::string command = absl::StrCat(
+      ProgramCommand("duel"),
+      has_both ? ""
+               : absl::StrCat(" --a=", ShellWord(a), " --b=", ShellWord(b)),
+      only);
   for (const std::string& flag : duel.flags()) {
     absl::StrAppend(&command, " ", ShellWord(flag));
   }
@@ -414,6 +421,37 @@ void AddIdentical(const Duel& duel, std::vector<Verdict>* verdicts) {
   }
 }
 
+// Says in which pairs other processes used the GPU. If those are half of them
+// or more, they count, and a change that is not larger than what others took
+// may be how A and B bear that.
+void SayGpuShared(const PairedJob& job, Verdict* verdict) {
+  int shared = 0;
+  double busy = 0;
+  for (const auto& [index, pair] : job.pairs) {
+    if (!pair.IsWhole() || !pair.SharesGpu()) continue;
+    ++shared;
+    busy = std::max({busy, pair.a.gpu_others, pair.b.gpu_others});
+  }
+  if (shared == 0 || !verdict->has_effect()) return;
+  const bool count = job.CountingPairs().size() == job.pairs.size();
+  const std::string text = absl::StrFormat(
+      "other processes used the GPU in %d of %d pairs, up to %.0f%% of the "
+      "time, %s",
+      shared, job.pairs.size(), 100 * busy,
+      count ? "and all pairs count" : "and these are left out");
+  const std::string word = verdict->verdict();
+  if (count && (word == "slower" || word == "faster") &&
+      std::abs(verdict->effect().percent()) <= 100 * busy) {
+    verdict->set_reason(
+        absl::StrCat(text, "; otherwise ", word, ": ", verdict->reason()));
+    verdict->set_verdict("cannot_tell");
+    verdict->clear_codes();
+    verdict->add_codes(kCodeGpuShared);
+    return;
+  }
+  verdict->set_reason(absl::StrCat(verdict->reason(), "; ", text));
+}
+
 // What a run leaves behind cannot bias a verdict by more than it moved the
 // control.
 void DistrustVerdict(const MovedControl& moved, Verdict* verdict) {
@@ -487,6 +525,7 @@ std::vector<Verdict> JudgePairs(const PairedRows& rows,
     if (!JudgeProblems(job, &verdict) && !JudgeComparable(job, &verdict)) {
       JudgeTimes(job, design, options, &verdict);
       SayLayout(rows, &verdict);
+      SayGpuShared(job, &verdict);
       JudgeMetrics(job, rows, metric_design, &verdict);
     }
     verdicts.push_back(std::move(verdict));

@@ -26,6 +26,7 @@ inline constexpr char kCodeUnsupported[] = "unsupported";
 inline constexpr char kCodeNoTime[] = "no_time";
 inline constexpr char kCodeIdentical[] = "identical";
 inline constexpr char kCodeControlMoved[] = "control_moved";
+inline constexpr char kCodeGpuShared[] = "gpu_shared";
 // A row status of a side that did not run to completion; the others that
 // IsFailure knows are codes too.
 inline constexpr char kCodeCrashed[] = "crashed";

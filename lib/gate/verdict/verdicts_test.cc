@@ -99,6 +99,48 @@ TEST(RunTimeTest, Names) {
   EXPECT_FALSE(ParseRunStatistic("mean").has_value());
 }
 
+// Pairs of which every `every`th, from the first on, shared the GPU for `busy`
+// of the time; it made B slower by `harm`.
+PairedRows SharedGpu(int every, double busy, double shift, double harm) {
+  PairedRows rows(RunStatistic::kTypical);
+  for (int i = 0; i < 30; ++i) {
+    const bool is_shared = i % every == 0;
+    Row a = PairRow("job", i, "a", std::exp(0.001 * (i % 5)), 0);
+    Row b = PairRow("job", i, "b",
+                    std::exp(shift + (is_shared ? harm : 0) + 0.001 * (i % 3)));
+    for (Row* row : {&a, &b}) {
+      row->mutable_gpu()->set_other_processes(is_shared ? 1 : 0);
+      row->mutable_gpu()->set_other_busy(is_shared ? busy : 0);
+    }
+    rows.Add(a);
+    rows.Add(b);
+  }
+  return rows;
+}
+
+TEST(SharedGpuTest, FewSharedPairsAreLeftOut) {
+  Verdict verdict = JudgePairs(SharedGpu(3, 0.2, 0.05, 0.5), {})[0];
+  EXPECT_EQ(verdict.verdict(), "slower");
+  EXPECT_EQ(verdict.pairs(), 20);
+  EXPECT_NEAR(verdict.effect().percent(), 5, 0.3);
+  EXPECT_NE(
+      verdict.reason().find("used the GPU in 10 of 30 pairs, up to 20% of "
+                            "the time, and these are left out"),
+      std::string::npos)
+      << verdict.reason();
+  verdict = JudgePairs(SharedGpu(3, 0.2, 0, 0.5), {})[0];
+  EXPECT_EQ(verdict.verdict(), "same") << verdict.reason();
+}
+
+TEST(SharedGpuTest, ANeighborInAllPairsMakesNothingSlower) {
+  const Verdict verdict = JudgePairs(SharedGpu(1, 0.2, 0, 0.1), {})[0];
+  EXPECT_EQ(verdict.verdict(), "cannot_tell");
+  EXPECT_EQ(verdict.codes(0), kCodeGpuShared);
+  EXPECT_EQ(JudgePairs(SharedGpu(1, 0.2, 0, 0), {})[0].verdict(), "same");
+  // Twice as long is more than a fifth of the time explains.
+  EXPECT_EQ(JudgePairs(SharedGpu(1, 0.2, 0.7, 0.1), {})[0].verdict(), "slower");
+}
+
 TEST(PairedRowsTest, SortsRowsIntoPairs) {
   PairedRows rows(RunStatistic::kTypical);
   rows.Add(PairRow("x", 1, "b", 4, 1));
