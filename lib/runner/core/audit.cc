@@ -192,17 +192,28 @@ void JudgeAudit(Audit* audit) {
         "%s: weights are not kept: mixture error %.1f%%, p %.2g",
         weights.stream(), 100 * weights.mixture_error(), weights.p_value()));
   }
-  audit->set_verdict(audit->faults().empty() ? "pass" : "fail");
+  if (!audit->faults().empty()) {
+    audit->set_verdict("fail");
+  } else if (audit->growth().verdict() == "cannot_tell") {
+    audit->set_reason(absl::StrCat(
+        audit->growth().epochs(),
+        " epochs are too few to say whether memory grows; give --soak longer"));
+  } else {
+    audit->set_verdict("pass");
+  }
 }
 
 ExitCode ExitCodeOfAudits(absl::Span<const Audit> audits) {
   bool has_fault = false, has_pass = false, has_failed = false;
+  bool cannot_tell = false;
   for (const Audit& audit : audits) {
     has_fault |= audit.verdict() == "fail";
     has_pass |= audit.verdict() == "pass";
     has_failed |= audit.status() != "ok" && audit.status() != "unsupported";
+    cannot_tell |= audit.status() == "ok" && audit.verdict().empty();
   }
   if (has_fault) return ExitCode::kCheckSaidNo;
+  if (cannot_tell && !has_failed) return ExitCode::kCannotTell;
   return has_pass && !has_failed ? ExitCode::kDone : ExitCode::kRunFailed;
 }
 
@@ -294,7 +305,9 @@ std::string LoaderTable(absl::Span<const Audit> audits) {
         absl::StrCat(audit.library(), audit.container().empty() ? "" : " on ",
                      audit.container());
     cells[1] = audit.library_version();
-    cells[2] = ok ? audit.verdict() : audit.status();
+    cells[2] = !ok                       ? audit.status()
+               : audit.verdict().empty() ? "cannot tell"
+                                         : audit.verdict();
     if (ok) {
       cells[3] = CoverageCell(audit.coverage());
       cells[4] = OrderCell(audit.order());
@@ -339,6 +352,8 @@ std::string AuditTable(absl::Span<const Audit> audits) {
         absl::StrCat(audit.library(), ", ", audit.transform(), ": ");
     if (audit.status() != "ok") {
       absl::StrAppend(&text, name, audit.status(), ": ", audit.reason(), "\n");
+    } else if (audit.verdict().empty()) {
+      absl::StrAppend(&text, name, audit.reason(), "\n");
     }
     for (const std::string& fault : audit.faults()) {
       absl::StrAppend(&text, name, fault, "\n");

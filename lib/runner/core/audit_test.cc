@@ -96,6 +96,19 @@ TEST(AuditTest, NoMechanismAndADependenceOnWorkersAreNoFaults) {
   EXPECT_THAT(table, HasSubstr("other batches"));
 }
 
+// It passed.
+TEST(AuditTest, ASoakOfTooFewEpochsCannotTell) {
+  Audit audit = Passing(), pass = Passing();
+  *audit.mutable_growth() = GrowthOf({1e8, 1e8, 1e8}, 3);
+  JudgeAudit(&audit);
+  JudgeAudit(&pass);
+  EXPECT_EQ(audit.verdict(), "");
+  EXPECT_THAT(audit.reason(), HasSubstr("too few to say whether memory grows"));
+  EXPECT_THAT(AuditTable({audit}), HasSubstr("cannot tell"));
+  EXPECT_THAT(AuditTable({audit}), HasSubstr("give --soak longer"));
+  EXPECT_EQ(ExitCodeOfAudits({pass, audit}), ExitCode::kCannotTell);
+}
+
 TEST(AuditTest, AStateThatCannotBeContinuedIsAFault) {
   Audit audit = Passing();
   audit.mutable_resumes(0)->set_reason("killed by SIGSEGV");
