@@ -101,9 +101,8 @@ EpisodeMaker::EpisodeMaker(const EpisodeSet& set, const EpisodeLayout& layout,
   if (!set.options().recipe.has_value() || &layout == &set.step_layout()) {
     return;
   }
-  auto recipe = SampleMaker::Create(*set.options().recipe);
   // It was made once when the set was opened.
-  if (recipe.ok()) recipe_ = *std::move(recipe);
+  recipe_ = *SampleMaker::Create(*set.options().recipe);
 }
 
 absl::Status EpisodeMaker::Make(int64_t item, uint64_t seed, absl::string_view,

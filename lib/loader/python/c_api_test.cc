@@ -18,6 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/loader/python/engine.h"
+#include "lib/loader/python/episode_settings.h"
 
 namespace feedrate {
 namespace {
@@ -291,6 +292,14 @@ TEST(LoaderCApiTest, ForeignMemoryIsNotUsedAfterItsBatch) {
       }
     }
   }
+}
+
+// It was left out.
+TEST(LoaderCApiTest, AnOffsetThatIsNoNumberIsAnError) {
+  const char* const texts[] = {"frames_unit=steps", "frames=-1,x"};
+  Settings settings(texts, 2);
+  EXPECT_EQ(OpenEpisodes(&settings, {}).status().message(),
+            "frames=-1,x is not possible");
 }
 
 TEST(LoaderCApiTest, NamesOfFilesAreNoCommandsForATerminal) {

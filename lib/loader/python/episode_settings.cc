@@ -20,15 +20,9 @@ namespace {
 // `NAME=steps -1,0`, or `seconds`; nothing behind it: none.
 StepOffsets OffsetsOf(Settings* settings, const std::string& name) {
   StepOffsets offsets;
-  offsets.at.clear();
   offsets.in_seconds =
       settings->Word<int>(name + "_unit", {"steps", "seconds"}) != 0;
-  const std::string text = settings->Text(name);
-  for (const absl::string_view part :
-       absl::StrSplit(text, ',', absl::SkipEmpty())) {
-    double at = 0;
-    if (absl::SimpleAtod(part, &at)) offsets.at.push_back(at);
-  }
+  offsets.at = settings->Numbers(name, /*may_be_none=*/true);
   return offsets;
 }
 

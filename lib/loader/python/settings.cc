@@ -70,9 +70,11 @@ int Settings::Count(const std::string& name) {
   return value;
 }
 
-std::vector<double> Settings::Numbers(const std::string& name) {
+std::vector<double> Settings::Numbers(const std::string& name,
+                                      bool may_be_none) {
   const std::string text = Text(name);
   std::vector<double> numbers;
+  if (text.empty() && may_be_none) return numbers;
   for (const absl::string_view part : absl::StrSplit(text, ',')) {
     if (!absl::SimpleAtod(part, &numbers.emplace_back())) Fail(name, text);
   }

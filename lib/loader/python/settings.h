@@ -25,7 +25,8 @@ class Settings {
   std::string Text(const std::string& name);
   int64_t Integer(const std::string& name);
   int Count(const std::string& name);
-  std::vector<double> Numbers(const std::string& name);
+  std::vector<double> Numbers(const std::string& name,
+                              bool may_be_none = false);
   // The place of the value in `words`.
   template <typename T>
   T Word(const std::string& name, const std::vector<std::string>& words) {
