@@ -234,7 +234,9 @@ def _serve(child, listener, folder, decide, limit_s, outcome):
         except OSError:
             continue
         event = Event(ASKED.unpack(buffer))
-        pids.add(event.pid)
+        # 0: it has ended meanwhile; as a group, that would be our own.
+        if event.pid > 0:
+            pids.add(event.pid)
         answer = CONTINUE
         if event.path.startswith(folder) and not outcome.killed:
             answer = decide(event, outcome.events)
