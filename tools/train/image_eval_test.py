@@ -11,8 +11,11 @@ import json
 import pathlib
 import shutil
 import struct
+import subprocess
 import tarfile
 import tempfile
+import threading
+import time
 import unittest
 import zlib
 
@@ -189,7 +192,7 @@ class ImageEvalTest(unittest.TestCase):
             ["loss", "top1", "top5"],
         )
 
-    def validated(self, *flags, code=0):
+    def validated(self, *flags, code=0, within=()):
         return run(
             "train",
             *QUICK,
@@ -199,6 +202,7 @@ class ImageEvalTest(unittest.TestCase):
             "--threads=1",
             *flags,
             code=code,
+            within=within,
         )
 
     def test_validation_is_an_evaluation_between_steps(self):
@@ -229,6 +233,43 @@ class ImageEvalTest(unittest.TestCase):
             row["elapsed_s"],
             delta=0.1 * row["elapsed_s"],
         )
+
+    def test_energy_is_of_the_steps_alone(self):
+        """On a machine whose processors always use 100 W."""
+        fake = self.folder / "class"
+        package = fake / "powercap/intel-rapl:0"
+        package.mkdir(parents=True)
+        (package / "name").write_text("package-0")
+        within = ["unshare", "--mount", "--map-root-user", "bash", "-c"]
+        within += ['mount --bind "$0" /sys/class && exec "$@"', fake]
+        if subprocess.run([*within, "true"], check=False).returncode != 0:
+            self.skipTest("no user namespaces here")
+        begun, ended = time.monotonic(), threading.Event()
+
+        def count():
+            while not ended.wait(0.001):
+                used = round((time.monotonic() - begun) * 100e6)
+                (package / "new").write_text(str(used))
+                (package / "new").rename(package / "energy_uj")
+
+        counter = threading.Thread(target=count)
+        counter.start()
+        try:
+            out, _ = self.validated(
+                "--measured-steps=8",
+                "--validate-every=4",
+                "--validation-dataset="
+                f"{labeled_images(self.folder / 'many', per_class=20)}",
+                within=within,
+            )
+        finally:
+            ended.set()
+            counter.join()
+        (row,) = rows(out)
+        self.assertEqual(len(row["train"]["validations"]), 3)
+        watts = row["energy"]["cpu_j"] / row["elapsed_s"]
+        self.assertGreater(watts, 60)
+        self.assertLess(watts, 160)
 
     def test_processes_share_the_validation(self):
         """And say what they skip."""

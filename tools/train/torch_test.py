@@ -29,10 +29,10 @@ LONG = unittest.skipUnless(
 )
 
 
-def run(tool, *arguments, code=0, **variables):
+def run(tool, *arguments, code=0, within=(), **variables):
     """Standard output as records, and standard error."""
     done = subprocess.run(
-        [BIN / "tools" / tool / tool, *map(str, arguments)],
+        [*within, BIN / "tools" / tool / tool, *map(str, arguments)],
         capture_output=True,
         text=True,
         env={**ENVIRONMENT, **variables},

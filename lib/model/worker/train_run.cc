@@ -32,6 +32,7 @@
 #include "lib/model/torch/script_model.h"
 #include "lib/model/torch/trainer.h"
 #include "lib/model/worker/answer.h"
+#include "lib/model/worker/energy_of_work.h"
 #include "lib/model/worker/exported_weights.h"
 #include "lib/model/worker/train_data.h"
 #include "lib/model/worker/validation.h"
@@ -77,21 +78,18 @@ class Training {
     const GpuPlace gpu = device_->gpu();
     if (!gpu.name.empty()) use_ = std::make_unique<GpuUse>(gpu.pci_bus_id);
     paused_s_ = 0;
-    paused_ = {0, 0};
     const MemoryPeaks at_start = device_->Peaks();
     std::optional<StorageCounts> objects;
     const Source* const source = data_->source();
     if (source != nullptr) objects = StorageOf(*source);
-    energy_meter_ = std::make_unique<EnergyMeter>(Root(), OpenGpuEnergy(gpu));
-    const EnergyUse before = energy_meter_->Read();
+    energy_of_work_ =
+        std::make_unique<EnergyOfWork>(Root(), OpenGpuEnergy(gpu));
     const double start = MonotonicSeconds();
     for (int64_t i = 0; i < spec_.steps; ++i) Step(spec_.warmup + spec_.steps);
     device_->Synchronize();
     wall_s_ = MonotonicSeconds() - start - paused_s_;
-    energy_ = EnergyBetween(before, energy_meter_->Read());
-    if (energy_.cpu_j) *energy_.cpu_j -= *paused_.cpu_j;
-    if (energy_.gpu_j) *energy_.gpu_j -= *paused_.gpu_j;
-    energy_meter_ = nullptr;
+    energy_ = energy_of_work_->Stop();
+    energy_of_work_ = nullptr;
     if (objects.has_value()) objects_ = StorageSince(*objects, *source);
     if (use_ != nullptr) gpu_use_ = use_->Stop();
     const MemoryPeaks at_end = device_->Peaks();
@@ -280,8 +278,7 @@ class Training {
     device_->Synchronize();
     NotePeaks();
     const double start = MonotonicSeconds();
-    EnergyUse before;
-    if (energy_meter_ != nullptr) before = energy_meter_->Read();
+    if (energy_of_work_ != nullptr) energy_of_work_->Pause();
     if (use_ != nullptr) use_->Pause(true);
     const auto run = [this] {
       return validator_->Run(*trainer_, device_->device(), sync_.get(), [this] {
@@ -301,16 +298,7 @@ class Training {
                 trainer_->step());
     device_->ResetPeaks();
     if (use_ != nullptr) use_->Pause(false);
-    if (energy_meter_ != nullptr) {
-      // Not EnergyBetween: what is left out of a long run may be short.
-      const EnergyUse after = energy_meter_->Read();
-      if (before.cpu_j && after.cpu_j) {
-        *paused_.cpu_j += *after.cpu_j - *before.cpu_j;
-      }
-      if (before.gpu_j && after.gpu_j) {
-        *paused_.gpu_j += *after.gpu_j - *before.gpu_j;
-      }
-    }
+    if (energy_of_work_ != nullptr) energy_of_work_->Resume();
     paused_s_ += MonotonicSeconds() - start;
   }
 
@@ -557,9 +545,7 @@ class Training {
   EnergyUse energy_;
   // While steps are measured.
   std::unique_ptr<GpuUse> use_;
-  std::unique_ptr<EnergyMeter> energy_meter_;
-  // What validations used between measured steps.
-  EnergyUse paused_;
+  std::unique_ptr<EnergyOfWork> energy_of_work_;
   int64_t allocations_ = 0;
   int64_t device_allocations_ = 0;
   // What the store did during the measured steps.
