@@ -342,6 +342,17 @@ TEST(JudgeTest, DroppedRemaindersAreNoFaultUnlessARestartDropsMore) {
   EXPECT_THAT(FaultsOf(few), IsEmpty());
   few.run.lives[0].ranks[0].passes[0].drop_last = false;
   EXPECT_THAT(FaultsOf(few), ElementsAre("epoch 1: 9 of 100 items never seen"));
+  // The whole run has them all.
+  Runs full, killed;
+  full.drop_last = killed.drop_last = true;
+  full.Pass(Shuffled(1));
+  killed.Pass(Shuffled(1), 0, 6, false);
+  killed.Restart(5);
+  killed.Pass(Shuffled(1), 5);
+  killed.rank().training.back().ids.resize(7);
+  EXPECT_THAT(FaultsOf(full, &killed),
+              ElementsAre("epoch 1: 3 of 100 items never seen after the first "
+                          "restart"));
 }
 
 TEST(JudgeTest, ALoaderThatKeepsItsRestDropsNone) {
