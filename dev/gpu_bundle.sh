@@ -39,9 +39,9 @@ tests=(//lib/ops/cuda/kernels:fused_test //lib/adapters/cuda:cuda_adapter_test
 # What gpu_check.sh checks and times the loaders with.
 loader=(//lib/adapters/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
   //lib/adapters/cuda:cuda_loader_test //lib/media:write_synthetic
-  //lib/adapters/nvdec:nvdec_check)
-# feedrate.Loader for batches on the GPU.
-module=//lib/loader/python:feedrate_loader
+  //lib/adapters/nvdec:nvdec_check //lib/media/video:write_videos)
+# feedrate.Loader and feedrate.Clips for batches on the GPU.
+modules=(//lib/loader/python:feedrate_loader //lib/loader/mixture:feedrate_frames)
 
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -49,15 +49,15 @@ mkdir -p "$folder"
 made="$(CUDA=1 ARCH="$ARCH" BUNDLE_DIST="$folder/dist" dev/bundle.sh $tools)"
 mv "${made%.tar.gz}"/* "$folder"
 rm -r "$folder/dist"
-"${bazel[@]}" build --config=cuda "${loader[@]}" "$module" "$bench" "${tests[@]}"
+"${bazel[@]}" build --config=cuda "${loader[@]}" "${modules[@]}" "$bench" "${tests[@]}"
 for label in "${loader[@]}"; do add "$label" bin; done
 add "$bench" .
 for label in "${tests[@]}"; do add "$label" tests; done
-add "${module/:/:lib}.so" lib
+for label in "${modules[@]}"; do add "${label/:/:lib}.so" lib; done
 while IFS= read -r path; do
   install -D -m 644 "$path" "$folder/$path"
 done < <(repo_files 'python/feedrate/*' python/tests/cases.py \
-  python/tests/gpu_test.py)
+  python/tests/clip_cases.py 'python/tests/gpu_*.py')
 # Where the package looks for its library and configs.
 ln -s ../.. "$folder/python/feedrate/bundle"
 install -m 755 dev/gpu_check.sh "$folder/gpu_check.sh"

@@ -6,8 +6,9 @@
 #   ./gpu_check.sh [PART...]
 #
 # Parts: tests, bench, sanitizer, micro, torch, oom, loader_test, module,
-# loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
-# of these if none is named. Nine more run only if they are named: `blur`
+# loader_sanitizer, pipeline, copy, training, video, nvdec, clips, nvdec_sanitizer;
+# all of these if none is named. Ten more run only if they are named: `clip_loaders`
+# (feedrate.Clips beside torchcodec and PyNvVideoCodec, RUNS rounds), `blur`
 # (kernels that exist twice), `ways` (trainings), `files` (training from
 # files), `codecs` (the files in the folder VIDEOS, by default videos/, by NVDEC,
 # PyNvVideoCodec and torchcodec), `paper`, `compiled` (Kornia of env_set current as it is and under
@@ -235,6 +236,12 @@ module() {
   check "module: speed" timeout 100 "$python" python/tests/gpu_test.py speed
 }
 
+# feedrate.Clips in Python against the CPU's; half a minute.
+clips() {
+  title "feedrate.Clips: batches on the GPU"
+  check clips timeout 200 "$python" python/tests/gpu_clips_test.py
+}
+
 # The loader in one process, since sanitizers do not follow a fork: engines,
 # CPU threads, pairs and every kernel of a recipe on a few images.
 loader_sanitizer() {
@@ -324,9 +331,29 @@ unpack_wheels() {
   done
 }
 
+# Links of PyAV's FFmpeg by the names that others look for.
+name_ffmpeg() {
+  local library name
+  for library in "$1"/av.libs/lib{av,sw}*-*.so.*; do
+    # libavcodec-0123abcd.so.63.1.102 is libavcodec.so.63 to others.
+    name="$(basename "$library" | sed -E 's/-[0-9a-f]+(\.so\.[0-9]+).*/\1/')"
+    ln -sf "$(basename "$library")" "$1/av.libs/$name"
+  done
+}
+
+clip_loaders() {
+  local packages=cache/clips
+  title "feedrate.Clips beside other loaders"
+  unpack_wheels "$packages" pynvvideocodec
+  unpack_wheels "$packages" torchcodec av && name_ffmpeg "$packages"
+  check clip_loaders env PYTHONPATH="$packages" \
+    LD_LIBRARY_PATH="$PWD/$packages/av.libs:${LD_LIBRARY_PATH:-}" \
+    "$python" python/tests/gpu_clips_test.py speed "${RUNS:-20}"
+}
+
 # Videos that our FFmpeg cannot encode, such as HEVC, VP9 and AV1.
 codecs() {
-  local videos=("${VIDEOS:-videos}"/*) packages=cache/clips library name
+  local videos=("${VIDEOS:-videos}"/*) packages=cache/clips
   title "videos of ${VIDEOS:-videos}: frames of NVDEC against those of the CPU"
   check "nvdec_check of files" bin/nvdec_check "${videos[@]}"
   title "the same by PyNvVideoCodec"
@@ -336,11 +363,7 @@ codecs() {
   fi
   title "the same by torchcodec on the GPU, with the FFmpeg of PyAV's wheel"
   if unpack_wheels "$packages" torchcodec av; then
-    for library in "$packages"/av.libs/lib{av,sw}*-*.so.*; do
-      # libavcodec-0123abcd.so.63.1.102 is libavcodec.so.63 to others.
-      name="$(basename "$library" | sed -E 's/-[0-9a-f]+(\.so\.[0-9]+).*/\1/')"
-      ln -sf "$(basename "$library")" "$packages/av.libs/$name"
-    done
+    name_ffmpeg "$packages"
     check torchcodec env PYTHONPATH="$packages" \
       LD_LIBRARY_PATH="$PWD/$packages/av.libs:${LD_LIBRARY_PATH:-}" \
       "$python" gpu_check.py clips_of torchcodec "${videos[@]}"
@@ -557,7 +580,7 @@ duels() {
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm --format=csv
 for part in "${@:-tests bench sanitizer micro torch oom loader_test module \
-  loader_sanitizer pipeline copy training video nvdec nvdec_sanitizer}"; do
+  loader_sanitizer pipeline copy training video nvdec clips nvdec_sanitizer}"; do
   for one in $part; do "$one"; done
 done
 title "$failed checks failed"

@@ -150,21 +150,12 @@ def device(value: Any, torch: Any) -> int:
     return 0
 
 
-def for_gpu(
-    kind: str, output: str, pin_memory: bool, crop: tuple[int, int]
-) -> None:
+def for_gpu(output: str, pin_memory: bool) -> None:
     """Raises for what is only made on the CPU."""
-    if kind in ("array", "store"):
-        raise ValueError(
-            "feedrate: source: an array or an address is not possible"
-            ' with device="cuda"; use local files or shards, or device="cpu"'
-        )
     if output == "numpy":
         raise wrong("output", output, '"torch" or "dlpack", or device="cpu"')
     if pin_memory:
         raise wrong("pin_memory", True, 'it with device="cpu" only')
-    if crop[0] != crop[1]:
-        raise wrong("crop", crop, 'one number, or device="cpu"')
 
 
 def torch() -> Any:

@@ -57,7 +57,10 @@ class Clips(Labeled):
       channels_last: False is (N, T, C, H, W). True is (N, T, H, W, C); torch
         tensors then have the shape (N, T, C, H, W) over the same memory.
       output: ``torch`` or ``numpy``; ``dlpack``: arrays of numpy, which other
-        libraries take by DLPack.
+        libraries take by DLPack, and on a GPU an object for such libraries.
+      device: ``cpu``; or ``cuda``, ``cuda:1``: the GPU's video engines decode,
+        and batches are made and handed out there. Each worker has a session of
+        an engine. What the engines cannot decode, the workers do.
       return_index: batches are (frames, labels, indexes of clips);
         ``clips.video_of(indexes)`` are the numbers of their videos.
       on_error: ``skip``: the next usable video takes the place of one that
@@ -105,6 +108,7 @@ class Clips(Labeled):
         std: float | Sequence[float] = IMAGENET_STD,
         channels_last: bool = False,
         output: str = "torch",
+        device: str = "cpu",
         pin_memory: bool = False,
         return_index: bool = False,
         on_error: str = "skip",
@@ -118,6 +122,10 @@ class Clips(Labeled):
         pin_memory = _arguments.flag("pin_memory", pin_memory)
         crop = _arguments.crop(crop)
         _arguments.word("output", output, "torch numpy dlpack")
+        torch = _arguments.torch() if output == "torch" else None
+        self._gpu = _arguments.device(device, torch)
+        if self._gpu >= 0:
+            _arguments.for_gpu(output, pin_memory)
         given = _arguments.source(source, has_arrays=False)
         _arguments.word(
             "sampling", sampling, "random uniform consecutive dense"
@@ -156,7 +164,7 @@ class Clips(Labeled):
                 mean=mean,
                 std=std,
                 channels_last=channels_last,
-                torch=_arguments.torch() if output == "torch" else None,
+                torch=torch,
                 output=output,
                 pin_memory=pin_memory,
                 on_error=on_error,
@@ -176,6 +184,7 @@ class Clips(Labeled):
                 connections=connections,
             ),
             "jpeg_index=",
+            f"gpu={self._gpu}",
             f"sampling={sampling}",
             f"frames={frames}",
             f"clips={per_video}",

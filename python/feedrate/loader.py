@@ -142,7 +142,15 @@ class Loader(Labeled):
         workers = _arguments.workers(workers, num_workers, self._gpu >= 0)
         given = _arguments.source(source)
         if self._gpu >= 0:
-            _arguments.for_gpu(given[0], output, pin_memory, crop)
+            _arguments.for_gpu(output, pin_memory)
+        if self._gpu >= 0 and given[0] in ("array", "store"):
+            raise ValueError(
+                "feedrate: source: an array or an address is not possible"
+                ' with device="cuda"; use local files or shards, or'
+                ' device="cpu"'
+            )
+        if self._gpu >= 0 and crop[0] != crop[1]:
+            raise _arguments.wrong("crop", crop, 'one number, or device="cpu"')
         if self._gpu >= 0 and index:
             raise _arguments.wrong("index", index, 'it with device="cpu" only')
         _arguments.word("nvjpeg", nvjpeg, "auto hardware gpu both off")

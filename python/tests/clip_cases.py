@@ -3,6 +3,8 @@
 import functools
 import os
 import pathlib
+import random
+import statistics
 import subprocess
 import tempfile
 
@@ -10,7 +12,14 @@ import cases  # Puts feedrate on the path.
 import feedrate
 import numpy as np
 
-WRITER = cases.ROOT / "bazel-bin/lib/media/video/write_videos"
+WRITER = next(
+    path
+    for path in (
+        cases.ROOT / "bin/write_videos",
+        cases.ROOT / "bazel-bin/lib/media/video/write_videos",
+    )
+    if path.exists()
+)
 HEIGHT, WIDTH = 240, 320
 _SQUARE = WIDTH // 20
 
@@ -55,6 +64,16 @@ def numbers(frames):
     bits = (squares > 128).astype(int)
     assert (bits[:, [0, 19]] == 1).all() and (bits[:, [1, 18]] == 0).all()
     return [int("".join(map(str, one)), 2) for one in bits[:, 2:14]]
+
+
+def interval(ratios, seed=1):
+    """Of the median, by drawing the rounds again."""
+    chance = random.Random(seed)
+    medians = sorted(
+        statistics.median(chance.choices(ratios, k=len(ratios)))
+        for _ in range(2000)
+    )
+    return medians[50], medians[1949]
 
 
 class Case(cases.Case):

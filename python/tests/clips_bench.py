@@ -10,7 +10,6 @@ torchcodec; dev/bench.sh clips makes all of it.
 """
 
 import argparse
-import random
 import statistics
 import time
 
@@ -57,16 +56,6 @@ def seconds(loader):
     return time.monotonic() - begin
 
 
-def interval(ratios, seed=1):
-    """Of the median, by drawing the rounds again."""
-    chance = random.Random(seed)
-    medians = sorted(
-        statistics.median(chance.choices(ratios, k=len(ratios)))
-        for _ in range(2000)
-    )
-    return medians[50], medians[1949]
-
-
 def compare(container, options):
     files = [str(path) for path in clip_cases.paths(container, 24)]
     for rule in ("uniform", "consecutive"):
@@ -94,7 +83,7 @@ def compare(container, options):
             slow, fast = seconds(theirs), seconds(ours)
             ratios.append(slow / fast)
             rates.append(len(files) / fast)
-        low, high = interval(ratios)
+        low, high = clip_cases.interval(ratios)
         print(
             f"{container}, {rule}: {statistics.median(rates):.1f} clips/s,"
             f" {statistics.median(ratios):.2f} [{low:.2f}, {high:.2f}] times"

@@ -335,10 +335,23 @@ class FaultsTest(clip_cases.Case):
             ),
             ("clips are not mixed", {"transforms": "Mixup", "crop": 112}),
             ("labels", {"labels": [1, 2]}),
+            ("device='gpu' .*cuda", {"device": "gpu"}),
+            ("output='numpy' .*dlpack", {"device": "cuda"}),
+            (
+                "pin_memory=True .*cpu",
+                {"device": "cuda", "output": "dlpack", "pin_memory": True},
+            ),
         ):
             with self.assertRaisesRegex(ValueError, word) as caught:
                 self.clips(paths, **arguments)
             self.assertNotIn("\n", str(caught.exception))
+        try:
+            self.clips(paths, device="cuda", output="dlpack")
+        except RuntimeError as error:
+            # Without CUDA, or without a GPU; with both there is no error.
+            self.assertRegex(
+                str(error), '(built without CUDA|no GPU).* device="cpu"'
+            )
         with self.assertRaisesRegex(TypeError, "source=.*a list of files"):
             self.clips(np.zeros((2, 4, 4, 3), np.uint8))
         with self.assertRaisesRegex(FileNotFoundError, "nowhere"):

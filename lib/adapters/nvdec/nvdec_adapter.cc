@@ -80,7 +80,7 @@ class NvdecDecoder : public PreparedTransform {
 
  private:
   absl::Status Decode(const SourceFile& file) {
-    ASSIGN_OR_RETURN(info_, reader_->Open(file.path));
+    ASSIGN_OR_RETURN(info_, reader_->Open({file.path, {}}));
     RETURN_IF_ERROR(frames_.Reserve(static_cast<int64_t>(file.frames.size()) *
                                     FrameBytesOf(info_)));
     return reader_->Read(file.frames, frames_.data());

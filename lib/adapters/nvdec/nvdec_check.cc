@@ -118,7 +118,7 @@ absl::Status Compare(const std::string& path, ClipRule rule,
   std::vector<uint8_t> wanted(bytes);
   RETURN_IF_ERROR(cpu->Read(frames, wanted.data()));
   RETURN_IF_ERROR(device->Reserve(bytes));
-  RETURN_IF_ERROR(reader->Open(path).status());
+  RETURN_IF_ERROR(reader->Open({path, {}}).status());
   RETURN_IF_ERROR(reader->Read(frames, device->data()));
   std::vector<uint8_t> got(bytes);
   RETURN_IF_ERROR(CudaStatus(
@@ -146,7 +146,7 @@ absl::StatusOr<ClipTime> TimeOf(const std::string& path, ClipRule rule,
   int64_t read_ns = 0;
   for (int item = 0; item < FLAGS_timed; ++item) {
     const int64_t start = MonotonicNs();
-    ASSIGN_OR_RETURN(const VideoInfo info, reader->Open(path));
+    ASSIGN_OR_RETURN(const VideoInfo info, reader->Open({path, {}}));
     const int64_t opened = MonotonicNs();
     RETURN_IF_ERROR(reader->Read(
         ClipFrames(rule, info.frames, kClipLength, /*seed=*/1, item),

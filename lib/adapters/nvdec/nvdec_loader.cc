@@ -7,23 +7,25 @@
 #include <string>
 #include <thread>
 
-#include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/native/loader_job.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
+#include "lib/loader/cuda/gpu_clips.h"
+#include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/ops/cuda/kernels/batch.h"
-#include "lib/ops/cuda/kernels/recipe.h"
+#include "lib/media/video/nvdec/nvdec_reader.h"
+#include "lib/ops/cuda/cuda_device.h"
+#include "lib/ops/params.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {
 
-using Makers = std::vector<std::unique_ptr<ClipMaker>>;
+using Makers = std::vector<std::unique_ptr<GpuClipMaker>>;
 
 // Number of unusable files in a row that ends the epoch.
 constexpr int kMostFaults = 16;
@@ -40,16 +42,22 @@ struct ClipContext {
   bool skip_faults = true;
 };
 
+absl::Status MakeClip(const SourceFile& file, Random random,
+                      GpuClipMaker* maker, float* out) {
+  RETURN_IF_ERROR(maker->Open({file.path, {}}).status());
+  return maker->Make(file.frames, random, out, /*place=*/0);
+}
+
 // Makes the item for `position` of the epoch, or the next usable one, and
 // reports a fault.
 absl::Status MakeUsable(const ClipContext& context, int64_t position,
-                        int64_t item, uint64_t seed, ClipMaker* maker,
+                        int64_t item, uint64_t seed, GpuClipMaker* maker,
                         float* out, FaultList* faults) {
   const auto count = static_cast<int64_t>(context.files.size());
   for (int i = 0; i < kMostFaults; ++i) {
     const int64_t at = (item + i) % count;
     const SourceFile& file = context.files[at];
-    const absl::Status made = maker->Make(file, ItemRandom(seed, at), out);
+    const absl::Status made = MakeClip(file, ItemRandom(seed, at), maker, out);
     if (made.ok()) return made;
     // Device errors affect every file.
     if (!context.skip_faults || !absl::IsInvalidArgument(made)) {
@@ -77,7 +85,7 @@ class NvdecEpoch : public BatchStream {
         slots_(slots),
         taken_(*taken),
         queue_(command.count(), batch_size, static_cast<int>(slots.size())) {
-    for (const std::unique_ptr<ClipMaker>& maker : context.makers) {
+    for (const std::unique_ptr<GpuClipMaker>& maker : context.makers) {
       started_.push_back({maker->times(), maker->cpu_frames()});
       threads_.emplace_back([this, made = maker.get()] { Work(made); });
     }
@@ -101,7 +109,7 @@ class NvdecEpoch : public BatchStream {
     int64_t left = 0;
     for (const DeviceBlock& slot : slots_) bytes += slot.bytes();
     for (size_t i = 0; i < started_.size(); ++i) {
-      const ClipMaker& maker = *context_.makers[i];
+      const GpuClipMaker& maker = *context_.makers[i];
       const auto& [times, cpu_frames] = started_[i];
       decode.busy_s += maker.times().decode_s - times.decode_s;
       augment.busy_s += maker.times().augment_s - times.augment_s;
@@ -120,7 +128,7 @@ class NvdecEpoch : public BatchStream {
   }
 
  private:
-  void Work(ClipMaker* maker) {
+  void Work(GpuClipMaker* maker) {
     const auto count = static_cast<int64_t>(context_.files.size());
     while (const std::optional<BatchQueue::Piece> piece = queue_.Take(1)) {
       const int64_t place = piece->places[0];
@@ -149,7 +157,7 @@ class NvdecEpoch : public BatchStream {
   BatchQueue queue_;
   FaultList faults_;
   // Values of each maker at the start of the epoch.
-  std::vector<std::pair<ClipTimes, int64_t>> started_;
+  std::vector<std::pair<GpuClipTimes, int64_t>> started_;
   std::vector<std::thread> threads_;
 };
 
@@ -173,7 +181,8 @@ class NvdecLoader : public PreparedLoader {
                                           static_cast<int64_t>(sizeof(float))));
     }
     for (int i = 0; i < threads; ++i) {
-      ASSIGN_OR_RETURN(makers_.emplace_back(), ClipMaker::Create(recipe_));
+      ASSIGN_OR_RETURN(makers_.emplace_back(),
+                       GpuClipMaker::Create(recipe_, NvdecReader::Create));
     }
     return absl::OkStatus();
   }
@@ -197,8 +206,8 @@ class NvdecLoader : public PreparedLoader {
   absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
     auto* const out = reinterpret_cast<float*>(slots_[0].data());
     const int64_t at = item % static_cast<int64_t>(context_.files.size());
-    RETURN_IF_ERROR(
-        makers_[0]->Make(context_.files[at], ItemRandom(seed, at), out));
+    RETURN_IF_ERROR(MakeClip(context_.files[at], ItemRandom(seed, at),
+                             makers_[0].get(), out));
     sample_.resize(context_.values);
     RETURN_IF_ERROR(CudaStatus(
         cudaMemcpy(sample_.data(), out, sample_.size() * sizeof(float),
@@ -275,86 +284,12 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeNvdecLoader(
 
 namespace {
 
-using fused::ByteImage;
-
-// Kernels read whole words around an image.
-constexpr int64_t kSlack = 16;
-
-double SecondsSince(int64_t start_ns) {
-  return static_cast<double>(MonotonicNs() - start_ns) * 1e-9;
-}
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<ClipMaker>> ClipMaker::Create(
-    const GpuRecipe& recipe) {
-  ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create());
-  std::unique_ptr<ClipMaker> maker =
-      absl::WrapUnique(new ClipMaker(recipe, std::move(stream)));
-  ASSIGN_OR_RETURN(maker->reader_, NvdecReader::Create(maker->stream_.get()));
-  return maker;
-}
-
-absl::Status ClipMaker::Decode(const SourceFile& file) {
-  ASSIGN_OR_RETURN(info_, reader_->Open(file.path));
-  const auto frames = static_cast<int64_t>(file.frames.size());
-  RETURN_IF_ERROR(frames_.Reserve(frames * FrameBytesOf(info_) + kSlack));
-  return reader_->Read(file.frames, frames_.data());
-}
-
-absl::Status ClipMaker::Launch(int frames, Random random, float* out) {
-  const auto bytes = static_cast<int64_t>(
-      frames * (sizeof(ByteImage) + sizeof(fused::Recipe)));
-  RETURN_IF_ERROR(host_heads_.Reserve(bytes));
-  RETURN_IF_ERROR(heads_.Reserve(bytes));
-  // One draw: all frames of a clip are changed in the same way.
-  const fused::Recipe drawn =
-      recipe_.Draw({info_.height, info_.width}, &random);
-  auto* const images = reinterpret_cast<ByteImage*>(host_heads_.data());
-  auto* const recipes = reinterpret_cast<fused::Recipe*>(images + frames);
-  for (int i = 0; i < frames; ++i) {
-    images[i] = {frames_.data() + i * FrameBytesOf(info_), info_.height,
-                 info_.width, int64_t{3} * info_.width};
-    recipes[i] = drawn;
-  }
-  RETURN_IF_ERROR(
-      CudaStatus(cudaMemcpyAsync(heads_.data(), host_heads_.data(), bytes,
-                                 cudaMemcpyHostToDevice, stream_.get()),
-                 "cudaMemcpyAsync"));
-  fused::RecipeBatch batch = recipe_.batch();
-  batch.images = reinterpret_cast<const ByteImage*>(heads_.data());
-  batch.recipes = reinterpret_cast<const fused::Recipe*>(batch.images + frames);
-  batch.count = frames;
-  batch.out = out;
-  RETURN_IF_ERROR(
-      CudaStatus(RunRecipe(batch, stream_.get()), "the recipe's launch"));
-  const int64_t waits = MonotonicNs();
-  const cudaError_t done = cudaStreamSynchronize(stream_.get());
-  times_.sync_s += SecondsSince(waits);
-  return CudaStatus(done, "the recipe");
-}
-
-absl::Status ClipMaker::Make(const SourceFile& file, Random random,
-                             float* out) {
-  const int64_t start = MonotonicNs();
-  const absl::Status decoded = Decode(file);
-  times_.decode_s += SecondsSince(start);
-  RETURN_IF_ERROR(decoded);
-  const int64_t launched = MonotonicNs();
-  const absl::Status made =
-      Launch(static_cast<int>(file.frames.size()), random, out);
-  times_.augment_s += SecondsSince(launched);
-  return made;
-}
-
-namespace {
-
 constexpr size_t kClips = 6;
 constexpr int kPasses = 2;
 
 // Seconds for decoding the clip of `file`.
 absl::StatusOr<double> TimeOf(const SourceFile& file, NvdecReader* reader) {
-  RETURN_IF_ERROR(reader->Open(file.path).status());
+  RETURN_IF_ERROR(reader->Open({file.path, {}}).status());
   const int64_t start = MonotonicNs();
   RETURN_IF_ERROR(reader->Read(file.frames, nullptr));
   return static_cast<double>(MonotonicNs() - start) * 1e-9;

@@ -30,12 +30,12 @@ class ClipMaker : public ItemMaker {
     // Clips of a video often follow each other.
     if (reader_ == nullptr || video != video_) {
       reader_ = nullptr;
-      ASSIGN_OR_RETURN(reader_, set_.OpenItem(item, bytes));
+      ASSIGN_OR_RETURN(reader_, set_.OpenReader(video, bytes));
       video_ = video;
     }
     std::unique_ptr<ClipReader> reader = std::move(reader_);
     RETURN_IF_ERROR(
-        MakeFrames(video, item - set_.first_clip(video), seed, reader.get(),
+        MakeFrames(item, seed, reader.get(),
                    static_cast<uint8_t*>(batch) + place * set_.sample_bytes()));
     // The bytes of others are gone with the next call, and a decoder that
     // failed is in no state to go on.
@@ -44,11 +44,11 @@ class ClipMaker : public ItemMaker {
   }
 
  private:
-  absl::Status MakeFrames(int64_t video, int64_t clip, uint64_t seed,
-                          ClipReader* reader, uint8_t* out) {
+  absl::Status MakeFrames(int64_t item, uint64_t seed, ClipReader* reader,
+                          uint8_t* out) {
     const VideoInfo info = reader->info();
-    ASSIGN_OR_RETURN(const std::vector<int64_t> frames,
-                     set_.FramesOf(video, clip, seed, reader));
+    ASSIGN_OR_RETURN(const ClipVideo known, set_.VideoIn(reader));
+    const std::vector<int64_t> frames = set_.FramesOf(item, seed, known);
     const DecodeWindow window = maker_->WindowOf(info.height, info.width, seed);
     const auto bytes = static_cast<int64_t>(set_.shape().bytes());
     absl::Status made;
@@ -151,12 +151,12 @@ absl::StatusOr<int64_t> ClipSet::CountOf(int64_t video) const {
       absl::StrCat("has ", clips, " clips or more; use a larger step"));
 }
 
-absl::StatusOr<std::vector<int64_t>> ClipSet::FramesOf(
-    int64_t video, int64_t clip, uint64_t seed, ClipReader* reader) const {
+std::vector<int64_t> ClipSet::FramesOf(int64_t item, uint64_t seed,
+                                       const ClipVideo& known) const {
+  const int64_t video = VideoOf(item);
   if (!options_.frames.empty()) return options_.frames[video];
   Random random(MixSeeds(seed, kTimes));
-  ASSIGN_OR_RETURN(const ClipVideo known, VideoIn(reader));
-  return FramesOfClip(options_.timing, known, clip, &random);
+  return FramesOfClip(options_.timing, known, item - first_[video], &random);
 }
 
 absl::StatusOr<ClipVideo> ClipSet::VideoIn(ClipReader* reader) const {
@@ -228,6 +228,7 @@ int64_t ClipSet::sample_bytes() const {
 }
 
 std::unique_ptr<ItemMaker> ClipSet::NewMaker() {
+  if (options_.new_maker != nullptr) return options_.new_maker(*this);
   // Open has made one.
   return std::make_unique<ClipMaker>(*this,
                                      *SampleMaker::Create(options_.recipe));
@@ -247,9 +248,15 @@ absl::StatusOr<absl::string_view> ClipSet::Read(int64_t item,
   return videos_->Read(VideoOf(item), buffer);
 }
 
-absl::StatusOr<std::unique_ptr<ClipReader>> ClipSet::OpenItem(
-    int64_t item, absl::string_view bytes) const {
-  return open_(VideoOf(item), reads_itself_ ? Place(item).path : nullptr,
+VideoPlace ClipSet::PlaceOfVideo(int64_t video, absl::string_view bytes) const {
+  const char* const path = reads_itself_ ? videos_->Place(video).path : nullptr;
+  if (path == nullptr) return {"", bytes};
+  return {path, {}};
+}
+
+absl::StatusOr<std::unique_ptr<ClipReader>> ClipSet::OpenReader(
+    int64_t video, absl::string_view bytes) const {
+  return open_(video, reads_itself_ ? videos_->Place(video).path : nullptr,
                bytes);
 }
 

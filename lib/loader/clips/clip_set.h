@@ -29,6 +29,8 @@ namespace feedrate {
 using OpenVideo = std::function<absl::StatusOr<std::unique_ptr<ClipReader>>(
     int64_t video, const char* path, absl::string_view bytes)>;
 
+class ClipSet;
+
 struct ClipSetOptions {
   ClipTiming timing;
   // If not empty, by video: the frames of its only clip, in place of the
@@ -36,6 +38,9 @@ struct ClipSetOptions {
   std::vector<std::vector<int64_t>> frames;
   // What is done to every frame of a clip alike.
   Recipe recipe;
+  // If set, what makes the samples in place of FFmpeg and the recipe, such as
+  // ClipsOnGpu. They are as long, and of the same shape.
+  std::function<std::unique_ptr<ItemMaker>(const ClipSet& set)> new_maker;
   // Videos that cannot be read are an error when they are counted, instead of
   // left out.
   bool fail = false;
@@ -83,19 +88,22 @@ class ClipSet : public MadeSource {
   // Videos that cannot be read, in words; empty if there are none.
   std::string left_out() const;
 
-  absl::StatusOr<std::unique_ptr<ClipReader>> OpenItem(
-      int64_t item, absl::string_view bytes) const;
+  // For makers. `bytes` are what they get of an item of the video.
 
-  absl::StatusOr<std::vector<int64_t>> FramesOf(int64_t video, int64_t clip,
-                                                uint64_t seed,
-                                                ClipReader* reader) const;
+  VideoPlace PlaceOfVideo(int64_t video, absl::string_view bytes) const;
+  absl::StatusOr<std::unique_ptr<ClipReader>> OpenReader(
+      int64_t video, absl::string_view bytes) const;
+  // Whether FramesOf needs ClipVideo::times.
+  bool needs_times() const { return options_.timing.in_seconds; }
+  std::vector<int64_t> FramesOf(int64_t item, uint64_t seed,
+                                const ClipVideo& known) const;
+  absl::StatusOr<ClipVideo> VideoIn(ClipReader* reader) const;
 
  private:
   ClipSet(std::unique_ptr<Source> videos, OpenVideo open,
           const ClipSetOptions& options);
   absl::Status Count();
   absl::StatusOr<int64_t> CountOf(int64_t video) const;
-  absl::StatusOr<ClipVideo> VideoIn(ClipReader* reader) const;
 
   const std::unique_ptr<Source> videos_;
   const OpenVideo open_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/chunk_maker.h"
+#include "lib/loader/cuda/device_blocks.h"
 #include "lib/ops/cuda/cuda_device.h"
 
 namespace feedrate {
@@ -26,81 +26,6 @@ constexpr int kMoreSlots = 5;
 // Batches that the consumer's streams may still be using, besides those that it
 // has. A loop that is further ahead of the device waits.
 constexpr size_t kMostFree = 4;
-
-// Memory of one batch, and what the streams that use it had to do when they
-// were done with it.
-class BatchBlock : public MemoryBlock {
- public:
-  ~BatchBlock() override { WaitUntilIdle(); }
-
-  absl::Status Reserve(size_t bytes) {
-    RETURN_IF_ERROR(CudaStatus(cudaGetDevice(&device_), "cudaGetDevice"));
-    return block_.ReserveExactly(static_cast<int64_t>(bytes));
-  }
-  float* data() const override {
-    return reinterpret_cast<float*>(block_.data());
-  }
-
-  void UsedBy(void* stream) override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const OnDevice on(device_);
-    const auto user = static_cast<cudaStream_t>(stream);
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    cudaEvent_t event = nullptr;
-    // An event of a stream that is being captured belongs to the graph.
-    if (cudaStreamIsCapturing(user, &capture) == cudaSuccess &&
-        capture == cudaStreamCaptureStatusNone &&
-        cudaEventCreateWithFlags(
-            &event, cudaEventBlockingSync | cudaEventDisableTiming) ==
-            cudaSuccess) {
-      uses_.push_back(event);
-      if (cudaEventRecord(event, user) == cudaSuccess) return;
-    }
-    cudaGetLastError();
-    unknown_use_ = true;
-  }
-  bool busy() const override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (unknown_use_) return true;
-    const bool is_busy = std::any_of(
-        uses_.begin(), uses_.end(),
-        [](cudaEvent_t use) { return cudaEventQuery(use) != cudaSuccess; });
-    // Not to be taken for the error of a later call.
-    if (is_busy) cudaGetLastError();
-    return is_busy;
-  }
-  void WaitUntilIdle() override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (const cudaEvent_t use : uses_) {
-      unknown_use_ |= cudaEventSynchronize(use) != cudaSuccess;
-      cudaEventDestroy(use);
-    }
-    uses_.clear();
-    if (!unknown_use_) return;
-    const OnDevice on(device_);
-    cudaDeviceSynchronize();
-    cudaGetLastError();
-    unknown_use_ = false;
-  }
-
- private:
-  DeviceBlock block_;
-  int device_ = 0;
-  mutable std::mutex mutex_;
-  std::vector<cudaEvent_t> uses_;
-  // A stream could not say when it is done.
-  bool unknown_use_ = false;
-};
-
-// On the current device.
-class BatchBlocks : public BatchMemory {
- public:
-  absl::StatusOr<std::unique_ptr<MemoryBlock>> Allocate(size_t bytes) override {
-    auto block = std::make_unique<BatchBlock>();
-    RETURN_IF_ERROR(block->Reserve(bytes));
-    return block;
-  }
-};
 
 // What an epoch takes, and in which order.
 struct EpochPlan {
@@ -404,7 +329,7 @@ class GpuLoader : public DeviceLoader {
   DecodeCost cost_;
   const ChunkContext context_;
   int device_ = 0;
-  BatchBlocks memory_;
+  DeviceBlocks memory_;
   const std::shared_ptr<BlockPool> pool_ =
       std::make_shared<BlockPool>(kMostFree);
   // Declared before its decoders.

@@ -167,7 +167,12 @@ absl::StatusOr<GpuRecipe> GpuRecipe::Create(const Recipe& given,
   RETURN_IF_ERROR(recipe.AddSteps(given));
   recipe.center_ = given.position == CropPosition::kCenter;
   fused::RecipeBatch& batch = recipe.batch_;
-  batch.height = batch.width = given.crop;
+  batch.height = given.crop;
+  batch.width = given.width();
+  if (given.resize > 0 && !given.first_step_crops) {
+    recipe.resize_ = given.resize;
+    batch.sampling = fused::Sampling::kAntialias;
+  }
   recipe.format_ = given.format;
   const bool to_bytes = !recipe.shape().is_float();
   if (to_bytes) batch.element = fused::Element::kUint8;
@@ -201,6 +206,15 @@ fused::Window GpuRecipe::DrawWindow(FusedSize image, Random* random) const {
   fused::Window window;
   window.height = batch_.height;
   window.width = batch_.width;
+  if (resize_ > 0) {
+    const double scale =
+        static_cast<double>(std::min(image.height, image.width)) / resize_;
+    window.height = std::clamp(Rounded(batch_.height * scale), 1, image.height);
+    window.width = std::clamp(Rounded(batch_.width * scale), 1, image.width);
+    window.top = Start(image.height, window.height, center_, random);
+    window.left = Start(image.width, window.width, center_, random);
+    return window;
+  }
   if (window_.draw == nullptr) {
     window.top = Start(image.height, batch_.height, center_, random);
     window.left = Start(image.width, batch_.width, center_, random);

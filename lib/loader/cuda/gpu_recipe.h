@@ -72,6 +72,8 @@ class GpuRecipe {
   // Set if the transform itself is the crop; without `draw` it is not.
   FusedOp window_;
   bool center_ = false;
+  // Recipe::resize.
+  int resize_ = 0;
   std::vector<Step> steps_;
   MixOptions mix_;
   SampleFormat format_ = SampleFormat::kFloatPlanes;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -74,13 +75,18 @@ TestBatches ByLaunches(const LoaderOptions& options, const std::string& folder,
   return batches;
 }
 
-void Compare(const std::string& transform, int crop, const Levels& allowed) {
+// `change` is called with both recipes.
+void Compare(
+    const std::string& transform, int crop, const Levels& allowed,
+    const std::function<void(Recipe*)>& change = [](Recipe*) {}) {
   SCOPED_TRACE(transform);
   const std::string folder = TestFolder(kTestFiles);
-  const TestBatches wanted =
-      CpuBatches(TestOptions(transform, {"native", "opencv"}, crop), folder);
-  const TestBatches made =
-      ByLaunches(TestOptions(transform, {"cuda"}, crop), folder, 6);
+  LoaderOptions cpu = TestOptions(transform, {"native", "opencv"}, crop);
+  LoaderOptions cuda = TestOptions(transform, {"cuda"}, crop);
+  change(&cpu.recipe);
+  change(&cuda.recipe);
+  const TestBatches wanted = CpuBatches(cpu, folder);
+  const TestBatches made = ByLaunches(cuda, folder, 6);
   ASSERT_EQ(wanted.size(), made.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Levels levels = DifferenceOf(wanted[i], made[i]);
@@ -98,6 +104,24 @@ TEST(GpuRecipeTest, CropsAndFlipsAreThoseOfTheCpu) {
   Compare("HorizontalFlip", 64, kEqual);
   Compare("RandomCrop224", 224, kEqual);
   Compare("Solarize", 24, kEqual);
+}
+
+TEST(GpuRecipeTest, CropsNeedNotBeSquares) {
+  Compare("HorizontalFlip", 24, kEqual,
+          [](Recipe* recipe) { recipe->crop_width = 17; });
+}
+
+// Windows are the same, and filters differ: OpenCV's areas, and ours as wide as
+// Pillow's.
+TEST(GpuRecipeTest, ResizedSidesAreThoseOfTheCpu) {
+  for (const CropPosition position :
+       {CropPosition::kRandom, CropPosition::kCenter}) {
+    Compare("HorizontalFlip", 20, {120, 6}, [&](Recipe* recipe) {
+      recipe->crop_width = 16;
+      recipe->resize = 24;
+      recipe->position = position;
+    });
+  }
 }
 
 TEST(GpuRecipeTest, PairsAreThoseOfTheCpu) {

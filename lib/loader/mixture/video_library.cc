@@ -69,6 +69,11 @@ absl::StatusOr<VideoLibrary> Load() {
           Find(library, "feedrate_clip_times", &found.times_of_clip) &&
           Find(library, "feedrate_clip_read", &found.read_clip) &&
           Find(library, "feedrate_clip_close", &found.close_clip)) {
+        Find(library, "feedrate_nvdec_new", &found.new_nvdec);
+        Find(library, "feedrate_nvdec_open", &found.open_nvdec);
+        Find(library, "feedrate_nvdec_times", &found.times_of_nvdec);
+        Find(library, "feedrate_nvdec_read", &found.read_nvdec);
+        Find(library, "feedrate_nvdec_delete", &found.delete_nvdec);
         return found;
       }
       reason = absl::StrCat(path, " is of another version");
@@ -95,16 +100,17 @@ const absl::StatusOr<VideoLibrary>& TheVideoLibrary() {
 
 namespace {
 
+VideoInfo InfoOf(const feedrate_clip_facts& facts) {
+  return {facts.height, facts.width, facts.frames, facts.codec};
+}
+
 class LibraryClipReader : public ClipReader {
  public:
   LibraryClipReader(const VideoLibrary& library, void* clip,
                     const feedrate_clip_facts& facts)
-      : library_(library), clip_(clip, library.close_clip) {
-    info_.height = facts.height;
-    info_.width = facts.width;
-    info_.frames = facts.frames;
-    info_.codec = facts.codec;
-  }
+      : library_(library),
+        clip_(clip, library.close_clip),
+        info_(InfoOf(facts)) {}
 
   const VideoInfo& info() const override { return info_; }
 
@@ -149,7 +155,57 @@ class LibraryClipReader : public ClipReader {
  private:
   const VideoLibrary& library_;
   const std::unique_ptr<void, void (*)(void*)> clip_;
-  VideoInfo info_;
+  const VideoInfo info_;
+};
+
+class LibraryNvdecReader : public DeviceClipReader {
+ public:
+  LibraryNvdecReader(const VideoLibrary& library, void* reader)
+      : library_(library), reader_(reader, library.delete_nvdec) {}
+
+  absl::StatusOr<VideoInfo> Open(const VideoPlace& place) override {
+    feedrate_clip_facts facts = {};
+    RETURN_IF_ERROR(Called([&](char* error, size_t size) {
+      return library_.open_nvdec(
+          reader_.get(), place.path.empty() ? nullptr : place.path.c_str(),
+          place.bytes.data(), place.bytes.size(), &facts, error, size);
+    }));
+    frames_ = facts.frames;
+    return InfoOf(facts);
+  }
+
+  absl::StatusOr<std::vector<double>> Times() override {
+    std::vector<double> times(frames_);
+    RETURN_IF_ERROR(Called([&](char* error, size_t size) {
+      return library_.times_of_nvdec(reader_.get(), frames_, times.data(),
+                                     error, size);
+    }));
+    return times;
+  }
+
+  absl::Status Read(const std::vector<int64_t>& frames, uint8_t* rgb) override {
+    return Called([&](char* error, size_t size) {
+      return library_.read_nvdec(reader_.get(), frames.data(),
+                                 static_cast<int64_t>(frames.size()), rgb,
+                                 &cpu_frames_, error, size);
+    });
+  }
+
+  int64_t cpu_frames() const override { return cpu_frames_; }
+
+  // Calls `function`, which returns a code and writes the message.
+  template <typename Function>
+  static absl::Status Called(const Function& function) {
+    char error[512] = {};
+    const int code = function(error, sizeof(error));
+    return absl::Status(static_cast<absl::StatusCode>(code), error);
+  }
+
+ private:
+  const VideoLibrary& library_;
+  const std::unique_ptr<void, void (*)(void*)> reader_;
+  int64_t frames_ = 0;
+  int64_t cpu_frames_ = 0;
 };
 
 }  // namespace
@@ -164,6 +220,23 @@ absl::StatusOr<std::unique_ptr<ClipReader>> OpenClip(const char* path,
                                        error, sizeof(error));
   if (clip == nullptr) return absl::InvalidArgumentError(error);
   return std::make_unique<LibraryClipReader>(library, clip, facts);
+}
+
+absl::StatusOr<std::unique_ptr<DeviceClipReader>> NewNvdecReader(
+    int device, CUstream_st* stream) {
+  RETURN_IF_ERROR(TheVideoLibrary().status());
+  const VideoLibrary& library = *TheVideoLibrary();
+  if (library.new_nvdec == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat(kLibrary,
+                     " was built without CUDA; build it with "
+                     "--config=cuda"));
+  }
+  void* reader = nullptr;
+  RETURN_IF_ERROR(LibraryNvdecReader::Called([&](char* error, size_t size) {
+    return library.new_nvdec(device, stream, &reader, error, size);
+  }));
+  return std::make_unique<LibraryNvdecReader>(library, reader);
 }
 
 }  // namespace feedrate

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/loader/mixture/video_plugin.h"
 #include "lib/media/video/clip_reader.h"
+#include "lib/media/video/nvdec/nvdec_reader.h"
 
 namespace feedrate {
 
@@ -29,6 +30,12 @@ struct VideoLibrary {
   decltype(&feedrate_clip_times) times_of_clip = nullptr;
   decltype(&feedrate_clip_read) read_clip = nullptr;
   decltype(&feedrate_clip_close) close_clip = nullptr;
+  // Null in a library without CUDA.
+  decltype(&feedrate_nvdec_new) new_nvdec = nullptr;
+  decltype(&feedrate_nvdec_open) open_nvdec = nullptr;
+  decltype(&feedrate_nvdec_times) times_of_nvdec = nullptr;
+  decltype(&feedrate_nvdec_read) read_nvdec = nullptr;
+  decltype(&feedrate_nvdec_delete) delete_nvdec = nullptr;
 };
 
 // Unavailable says why there is none.
@@ -37,5 +44,8 @@ const absl::StatusOr<VideoLibrary>& TheVideoLibrary();
 // ClipReader::Open and, if `path` is null, OpenBytes of that library.
 absl::StatusOr<std::unique_ptr<ClipReader>> OpenClip(const char* path,
                                                      absl::string_view bytes);
+// NvdecReader::Create of that library.
+absl::StatusOr<std::unique_ptr<DeviceClipReader>> NewNvdecReader(
+    int device, CUstream_st* stream);
 
 }  // namespace feedrate

@@ -8,6 +8,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "lib/media/video/clip_reader.h"
+#ifdef FEEDRATE_CUDA
+#include <cuda_runtime_api.h>
+
+#include "lib/media/video/nvdec/nvdec_reader.h"
+#endif
 #include "lib/media/video/timed_reader.h"
 
 using ::feedrate::ClipReader;
@@ -20,6 +25,12 @@ void Tell(const absl::Status& status, char* error, size_t error_size) {
   const size_t size = std::min(text.size(), error_size - 1);
   std::copy_n(text.data(), size, error);
   error[size] = 0;
+}
+
+feedrate_clip_facts FactsOf(const feedrate::VideoInfo& info) {
+  feedrate_clip_facts facts = {info.height, info.width, info.frames, {}};
+  info.codec.copy(facts.codec, sizeof(facts.codec) - 1);
+  return facts;
 }
 
 }  // namespace
@@ -58,9 +69,7 @@ void* feedrate_clip_open(const char* path, const char* bytes, size_t size,
     Tell(reader.status(), error, error_size);
     return nullptr;
   }
-  const feedrate::VideoInfo& info = (*reader)->info();
-  *facts = {info.height, info.width, info.frames, {}};
-  info.codec.copy(facts->codec, sizeof(facts->codec) - 1);
+  *facts = FactsOf((*reader)->info());
   return reader->release();
 }
 
@@ -90,3 +99,52 @@ bool feedrate_clip_read(void* clip, const int64_t* frames, int64_t count,
 }
 
 void feedrate_clip_close(void* clip) { delete static_cast<ClipReader*>(clip); }
+
+#ifdef FEEDRATE_CUDA
+
+using ::feedrate::DeviceClipReader;
+
+int feedrate_nvdec_new(int device, CUstream_st* stream, void** reader,
+                       char* error, size_t error_size) {
+  // This library has a CUDA runtime of its own.
+  cudaSetDevice(device);
+  auto made = feedrate::NvdecReader::Create(stream);
+  *reader = nullptr;
+  if (made.ok()) *reader = static_cast<DeviceClipReader*>(made->release());
+  Tell(made.status(), error, error_size);
+  return static_cast<int>(made.status().code());
+}
+
+int feedrate_nvdec_open(void* reader, const char* path, const char* bytes,
+                        size_t size, feedrate_clip_facts* facts, char* error,
+                        size_t error_size) {
+  const auto info = static_cast<DeviceClipReader*>(reader)->Open(
+      {path == nullptr ? "" : path, absl::string_view(bytes, size)});
+  if (info.ok()) *facts = FactsOf(*info);
+  Tell(info.status(), error, error_size);
+  return static_cast<int>(info.status().code());
+}
+
+int feedrate_nvdec_times(void* reader, int64_t frames, double* times,
+                         char* error, size_t error_size) {
+  const auto found = static_cast<DeviceClipReader*>(reader)->Times();
+  if (found.ok()) std::copy_n(found->begin(), frames, times);
+  Tell(found.status(), error, error_size);
+  return static_cast<int>(found.status().code());
+}
+
+int feedrate_nvdec_read(void* reader, const int64_t* frames, int64_t count,
+                        uint8_t* rgb, int64_t* cpu_frames, char* error,
+                        size_t error_size) {
+  auto* const decoder = static_cast<DeviceClipReader*>(reader);
+  const absl::Status read = decoder->Read({frames, frames + count}, rgb);
+  *cpu_frames = decoder->cpu_frames();
+  Tell(read, error, error_size);
+  return static_cast<int>(read.code());
+}
+
+void feedrate_nvdec_delete(void* reader) {
+  delete static_cast<DeviceClipReader*>(reader);
+}
+
+#endif

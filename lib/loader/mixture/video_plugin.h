@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+// A CUDA stream, by the name that the driver and the runtime share.
+struct CUstream_st;
+
 extern "C" {
 
 // Null on failure.
@@ -39,5 +42,21 @@ bool feedrate_clip_read(void* clip, const int64_t* frames, int64_t count,
                                      const uint8_t* rgb),
                         void* self, char* error, size_t error_size);
 void feedrate_clip_close(void* clip);
+
+// In a library that was built with --config=cuda: a DeviceClipReader
+// (lib/media/video/nvdec/nvdec_reader.h). Functions return 0, or the number of
+// an absl::StatusCode.
+
+int feedrate_nvdec_new(int device, CUstream_st* stream, void** reader,
+                       char* error, size_t error_size);
+int feedrate_nvdec_open(void* reader, const char* path, const char* bytes,
+                        size_t size, feedrate_clip_facts* facts, char* error,
+                        size_t error_size);
+int feedrate_nvdec_times(void* reader, int64_t frames, double* times,
+                         char* error, size_t error_size);
+int feedrate_nvdec_read(void* reader, const int64_t* frames, int64_t count,
+                        uint8_t* rgb, int64_t* cpu_frames, char* error,
+                        size_t error_size);
+void feedrate_nvdec_delete(void* reader);
 
 }  // extern "C"

@@ -28,8 +28,6 @@
 
 namespace feedrate {
 
-MakeGpuEngineFn make_gpu_engine = nullptr;
-
 namespace {
 
 thread_local std::string last_error;  // NOLINT: a C function returns it.
@@ -218,16 +216,10 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeImages(
     Settings* settings, const std::vector<std::string>& files,
     const feedrate_array* array, std::unique_ptr<BatchMemory> memory,
     OpenLoader* opened) {
-  // -1 is the CPU.
   LoaderGpuSettings gpu;
-  gpu.device = opened->gpu = settings->Count("gpu");
+  ASSIGN_OR_RETURN(gpu.device, GpuOf(settings));
+  opened->gpu = gpu.device;
   gpu.nvjpeg = settings->Text("nvjpeg");
-  if (gpu.device >= 0 && make_gpu_engine == nullptr) {
-    return absl::FailedPreconditionError(
-        "device=\"cuda\": this feedrate was built without CUDA; take a wheel "
-        "with it, in a checkout run dev/bazel.sh build --config=cuda "
-        "//lib/loader/python:feedrate_loader, or pass device=\"cpu\"");
-  }
   ASSIGN_OR_RETURN(opened->options, OptionsOf(settings, gpu.device >= 0));
   std::unique_ptr<Source> given;
   if (array != nullptr) {
@@ -265,10 +257,12 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeEpisodes(
 absl::StatusOr<std::unique_ptr<Engine>> MakeClips(
     Settings* settings, const std::vector<std::string>& files,
     std::unique_ptr<BatchMemory> memory, OpenLoader* opened) {
-  ASSIGN_OR_RETURN(opened->options, OptionsOf(settings, /*on_gpu=*/false));
+  ASSIGN_OR_RETURN(opened->gpu, GpuOf(settings));
+  ASSIGN_OR_RETURN(opened->options, OptionsOf(settings, opened->gpu >= 0));
   LabeledSource labeled;
   ASSIGN_OR_RETURN(std::unique_ptr<ClipSet> set,
-                   OpenClips(settings, files, &opened->options, &labeled));
+                   OpenClips(settings, files, opened->gpu, &opened->options,
+                             &labeled, &memory));
   for (const std::string& text : {set->left_out(), labeled.left_out}) {
     if (!text.empty()) absl::StrAppend(&opened->left_out, "; ", text);
   }
@@ -340,6 +334,7 @@ absl::Status Describe(OpenLoader* loader, feedrate_facts* facts) {
 // What feedrate_batch.keep points to.
 struct Kept {
   std::shared_ptr<KeptBatch> batch;
+  ExportedShape shape;
   int gpu = -1;
 };
 
@@ -354,7 +349,11 @@ absl::Status Next(OpenLoader* loader, double seconds, feedrate_batch* batch) {
   batch->size = kept->batch.size;
   batch->items = kept->batch.items.data();
   batch->own_share = kept->batch.mix.own_share;
-  batch->keep = new Kept{std::move(kept), loader->gpu};
+  ExportedShape shape = {kept->batch.shape, 0};
+  if (loader->clips != nullptr) {
+    shape = {loader->clips->shape(), loader->clips->options().timing.frames};
+  }
+  batch->keep = new Kept{std::move(kept), shape, loader->gpu};
   return absl::OkStatus();
 }
 
@@ -581,7 +580,7 @@ void feedrate_release(void* keep) { delete static_cast<feedrate::Kept*>(keep); }
 
 void* feedrate_dlpack(const void* keep, void* stream) {
   const auto& kept = *static_cast<const feedrate::Kept*>(keep);
-  return feedrate::ExportBatch(kept.batch, kept.gpu, stream);
+  return feedrate::ExportBatch(kept.batch, kept.shape, kept.gpu, stream);
 }
 
 void feedrate_drop_capsule(void* capsule) { feedrate::DropCapsule(capsule); }

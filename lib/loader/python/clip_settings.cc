@@ -7,13 +7,15 @@
 #include "absl/status/status.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/mixture/video_library.h"
+#include "lib/loader/python/engine.h"
 #include "lib/media/video/clips.h"
 
 namespace feedrate {
 
 absl::StatusOr<std::unique_ptr<ClipSet>> OpenClips(
-    Settings* settings, const std::vector<std::string>& files,
-    LoaderOptions* options, LabeledSource* labeled) {
+    Settings* settings, const std::vector<std::string>& files, int gpu,
+    LoaderOptions* options, LabeledSource* labeled,
+    std::unique_ptr<BatchMemory>* memory) {
   ClipSetOptions set;
   set.timing.sampling = settings->Word<ClipSampling>(
       "sampling", {"random", "uniform", "consecutive", "dense"});
@@ -24,7 +26,6 @@ absl::StatusOr<std::unique_ptr<ClipSet>> OpenClips(
   set.timing.clips = settings->Count("clips");
   set.timing.step = settings->Numbers("clip_step")[0];
   options->recipe.resize = settings->Count("resize");
-  set.recipe = options->recipe;
   if (options->mix.kind != MixKind::kNone) {
     return absl::InvalidArgumentError(
         "transforms: clips are not mixed; mix the batch in your training");
@@ -32,6 +33,16 @@ absl::StatusOr<std::unique_ptr<ClipSet>> OpenClips(
   set.fail = options->on_error == OnError::kFail;
   set.threads = std::max(1, options->workers);
   RETURN_IF_ERROR(settings->status());
+  set.recipe = options->recipe;
+  if (gpu >= 0) {
+    ASSIGN_OR_RETURN(GpuClips clips, make_gpu_clips(*options, gpu));
+    set.new_maker = std::move(clips.new_maker);
+    *memory = std::move(clips.memory);
+    // Steps are the GPU's; without them the recipe tells the shape, and whether
+    // the crop is possible.
+    set.recipe.steps.clear();
+    set.recipe.first_step_crops &= set.recipe.resize > 0;
+  }
   ASSIGN_OR_RETURN(*labeled,
                    OpenSource(settings, files, nullptr, VideoEndings()));
   const auto open = [](int64_t, const char* path, absl::string_view bytes) {

@@ -43,8 +43,8 @@ constexpr char kDlName[] = "dltensor";
 // A batch that a consumer of DLPack has.
 struct Export {
   DlManagedTensor managed = {};
-  int64_t shape[4] = {};
-  int64_t strides[4] = {};
+  int64_t shape[5] = {};
+  int64_t strides[5] = {};
   std::shared_ptr<KeptBatch> batch;
   // Where the consumer works on it; null in host memory.
   void* stream = nullptr;
@@ -62,26 +62,29 @@ void EndExport(DlManagedTensor* managed) {
 
 }  // namespace
 
-void* ExportBatch(std::shared_ptr<KeptBatch> kept, int gpu, void* stream) {
+void* ExportBatch(std::shared_ptr<KeptBatch> kept, const ExportedShape& shape,
+                  int gpu, void* stream) {
   auto made = std::make_unique<Export>();
   const LoaderBatch& batch = kept->batch;
-  const SampleShape& shape = batch.shape;
-  const int64_t planes[] = {batch.size, shape.channels, shape.height,
-                            shape.width};
-  const int64_t pixels[] = {batch.size, shape.height, shape.width,
-                            shape.channels};
-  std::copy_n(shape.is_planes() ? planes : pixels, 4, made->shape);
-  made->strides[3] = 1;
-  for (int i = 2; i >= 0; --i) {
+  const SampleShape& one = shape.sample;
+  int64_t* next = made->shape;
+  *next++ = batch.size;
+  if (shape.frames > 0) *next++ = shape.frames;
+  const int64_t planes[] = {one.channels, one.height, one.width};
+  const int64_t pixels[] = {one.height, one.width, one.channels};
+  next = std::copy_n(one.is_planes() ? planes : pixels, 3, next);
+  const auto dimensions = static_cast<int>(next - made->shape);
+  made->strides[dimensions - 1] = 1;
+  for (int i = dimensions - 2; i >= 0; --i) {
     made->strides[i] = made->strides[i + 1] * made->shape[i + 1];
   }
   DlTensor& tensor = made->managed.tensor;
   tensor.data = const_cast<float*>(batch.data);
   tensor.device_type = gpu < 0 ? kDlCpu : kDlCuda;
   tensor.device_id = std::max(gpu, 0);
-  tensor.ndim = 4;
-  tensor.type_code = shape.is_float() ? kDlFloat : kDlUnsigned;
-  tensor.type_bits = shape.is_float() ? 32 : 8;
+  tensor.ndim = dimensions;
+  tensor.type_code = one.is_float() ? kDlFloat : kDlUnsigned;
+  tensor.type_bits = one.is_float() ? 32 : 8;
   tensor.type_lanes = 1;
   tensor.shape = made->shape;
   tensor.strides = made->strides;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,8 +10,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/loader/batch.h"
+#include "lib/loader/clips/clip_set.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/loader.h"
+#include "lib/loader/made_source.h"
+#include "lib/loader/python/settings.h"
 #include "lib/loader/source.h"
 
 namespace feedrate {
@@ -48,7 +52,21 @@ using MakeGpuEngineFn = absl::StatusOr<std::unique_ptr<Engine>> (*)(
     std::unique_ptr<Source> source, const LoaderOptions& options,
     const LoaderGpuSettings& gpu);
 
+// What makes clips on a GPU: ClipSetOptions::new_maker for clips of these
+// options, and the memory of their batches.
+struct GpuClips {
+  std::function<std::unique_ptr<ItemMaker>(const ClipSet& set)> new_maker;
+  std::unique_ptr<BatchMemory> memory;
+};
+
+using MakeGpuClipsFn =
+    absl::StatusOr<GpuClips> (*)(const LoaderOptions& options, int device);
+
 // Set by gpu_engine.cc in a library with CUDA, otherwise null.
 extern MakeGpuEngineFn make_gpu_engine;
+extern MakeGpuClipsFn make_gpu_clips;
+
+// The GPU of the settings; -1 is the CPU. An error without CUDA in the library.
+absl::StatusOr<int> GpuOf(Settings* settings);
 
 }  // namespace feedrate

@@ -2,6 +2,7 @@
 // --config=cuda.
 #include <cuda_runtime_api.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,8 +12,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "lib/loader/clips/clip_set.h"
+#include "lib/loader/cuda/device_blocks.h"
+#include "lib/loader/cuda/gpu_clips.h"
 #include "lib/loader/cuda/gpu_loader.h"
 #include "lib/loader/cuda/gpu_recipe.h"
+#include "lib/loader/made_source.h"
+#include "lib/loader/mixture/video_library.h"
 #include "lib/loader/python/engine.h"
 #include "lib/ops/cuda/cuda_device.h"
 
@@ -90,10 +96,7 @@ absl::Status CheckDevice(int device, bool needs_clusters) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Engine>> MakeGpuEngine(
-    std::unique_ptr<Source> source, const LoaderOptions& options,
-    const LoaderGpuSettings& gpu) {
-  RETURN_IF_ERROR(CheckMix(options.mix, options.recipe.format));
+absl::StatusOr<GpuRecipe> RecipeOf(const LoaderOptions& options, int device) {
   absl::StatusOr<GpuRecipe> recipe =
       GpuRecipe::Create(options.recipe, options.mix);
   if (!recipe.ok()) {
@@ -101,7 +104,15 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeGpuEngine(
         absl::StrCat("transforms: ", recipe.status().message(),
                      "; leave it out, or pass device=\"cpu\""));
   }
-  RETURN_IF_ERROR(CheckDevice(gpu.device, recipe->needs_clusters()));
+  RETURN_IF_ERROR(CheckDevice(device, recipe->needs_clusters()));
+  return recipe;
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> MakeGpuEngine(
+    std::unique_ptr<Source> source, const LoaderOptions& options,
+    const LoaderGpuSettings& gpu) {
+  RETURN_IF_ERROR(CheckMix(options.mix, options.recipe.format));
+  ASSIGN_OR_RETURN(GpuRecipe recipe, RecipeOf(options, gpu.device));
   std::map<std::string, std::string> settings;
   if (gpu.nvjpeg != "auto") settings["nvjpeg"] = gpu.nvjpeg;
   const OnDevice on(gpu.device);
@@ -110,13 +121,32 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeGpuEngine(
                    UsableGpuOptions(options.workers, settings));
   ASSIGN_OR_RETURN(std::unique_ptr<DeviceLoader> loader,
                    MakeDeviceLoader(std::move(source), options,
-                                    *std::move(recipe), decoders));
+                                    std::move(recipe), decoders));
   return std::make_unique<GpuEngine>(options, gpu.device, items,
                                      std::move(loader));
 }
 
+absl::StatusOr<GpuClips> MakeGpuClips(const LoaderOptions& options,
+                                      int device) {
+  ASSIGN_OR_RETURN(GpuRecipe recipe, RecipeOf(options, device));
+  const OnDevice on(device);
+  GpuClips clips;
+  auto maker = ClipsOnGpu(std::move(recipe), [device](CUstream_st* stream) {
+    return NewNvdecReader(device, stream);
+  });
+  if (!maker.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("device=\"cuda\": ", maker.status().message(),
+                     "; or pass device=\"cpu\""));
+  }
+  clips.new_maker = *std::move(maker);
+  clips.memory = std::make_unique<DeviceBlocks>();
+  return clips;
+}
+
 const bool registered = [] {
   make_gpu_engine = MakeGpuEngine;
+  make_gpu_clips = MakeGpuClips;
   return true;
 }();
 

@@ -14,6 +14,12 @@
 
 namespace feedrate {
 
+// The file: a path, or bytes that outlive everything made from them.
+struct VideoPlace {
+  std::string path;
+  absl::string_view bytes;
+};
+
 struct VideoInfo {
   int height = 0;
   int width = 0;

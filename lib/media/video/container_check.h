@@ -3,19 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lib/media/video/clip_reader.h"
 
 namespace feedrate {
-
-// The file: a path, or bytes that outlive everything made from them.
-struct VideoPlace {
-  std::string path;
-  absl::string_view bytes;
-};
 
 // InvalidArgument, with the place, if the file ends before one of its largest
 // parts does. Reads a few headers. OK for other files than AVI, MP4/MOV,

@@ -1,5 +1,7 @@
 #include "lib/media/video/nvdec/nvdec_reader.h"
 
+#include <cuda_runtime_api.h>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
@@ -26,8 +28,8 @@ absl::Status CheckCuda(cudaError_t error, absl::string_view call) {
 
 // NVDEC's library uses the context of its thread and, unlike the runtime, does
 // not create one. Readers may move between threads.
-absl::Status BindContext() {
-  RETURN_IF_ERROR(CheckCuda(cudaSetDevice(0), "cudaSetDevice"));
+absl::Status BindContext(int device) {
+  RETURN_IF_ERROR(CheckCuda(cudaSetDevice(device), "cudaSetDevice"));
   return CheckCuda(cudaFree(nullptr), "cudaFree");
 }
 
@@ -41,30 +43,34 @@ absl::Status CheckDevice() {
 
 class CuvidReader : public NvdecReader {
  public:
-  CuvidReader(const Nvcuvid& library, cudaStream_t stream)
-      : stream_(stream),
+  CuvidReader(const Nvcuvid& library, int device, cudaStream_t stream)
+      : device_(device),
+        stream_(stream),
         session_(std::make_unique<NvdecSession>(library, stream)) {}
   ~CuvidReader() override {
-    BindContext().IgnoreError();
+    BindContext(device_).IgnoreError();
     session_ = nullptr;
   }
 
-  absl::StatusOr<VideoInfo> Open(const std::string& path) override {
-    RETURN_IF_ERROR(BindContext());
+  absl::StatusOr<VideoInfo> Open(const VideoPlace& place) override {
+    RETURN_IF_ERROR(BindContext(device_));
     walk_ = nullptr;
     cpu_ = nullptr;
     ASSIGN_OR_RETURN(walk_,
-                     ClipWalk::Open({path, {}}, [this](const auto& parameters) {
+                     ClipWalk::Open(place, [this](const auto& parameters) {
                        return FindDecoder(parameters);
                      }));
     return walk_->info();
   }
 
+  absl::StatusOr<std::vector<double>> Times() override {
+    if (walk_ == nullptr) return NoFile();
+    return walk_->Times();
+  }
+
   absl::Status Read(const std::vector<int64_t>& frames, uint8_t* rgb) override {
-    if (walk_ == nullptr) {
-      return absl::FailedPreconditionError("no file is open");
-    }
-    RETURN_IF_ERROR(BindContext());
+    if (walk_ == nullptr) return NoFile();
+    RETURN_IF_ERROR(BindContext(device_));
     absl::Status read = ReadOnce(frames, rgb);
     if (absl::IsUnimplemented(read) && cpu_ == nullptr) {
       read = UseCpu();
@@ -80,6 +86,9 @@ class CuvidReader : public NvdecReader {
   const NvdecCounts& counts() const override { return session_->counts(); }
 
  private:
+  static absl::Status NoFile() {
+    return absl::FailedPreconditionError("no file is open");
+  }
   absl::StatusOr<FrameDecoder*> FindDecoder(
       const AVCodecParameters& parameters);
   absl::Status UseCpu();
@@ -90,6 +99,7 @@ class CuvidReader : public NvdecReader {
   absl::Status Upload(const AVFrame& frame, uint8_t* out);
   absl::Status ReservePinned(int64_t bytes);
 
+  const int device_;
   const cudaStream_t stream_;
   std::unique_ptr<NvdecSession> session_;
   // For a file that the engine cannot decode.
@@ -177,8 +187,10 @@ absl::StatusOr<std::unique_ptr<NvdecReader>> NvdecReader::Create(
   SilenceAv();
   RETURN_IF_ERROR(CheckDevice());
   ASSIGN_OR_RETURN(const Nvcuvid* const library, LoadNvcuvid());
-  RETURN_IF_ERROR(BindContext());
-  return std::make_unique<CuvidReader>(*library, stream);
+  int device = 0;
+  RETURN_IF_ERROR(CheckCuda(cudaGetDevice(&device), "cudaGetDevice"));
+  RETURN_IF_ERROR(BindContext(device));
+  return std::make_unique<CuvidReader>(*library, device, stream);
 }
 
 }  // namespace feedrate
