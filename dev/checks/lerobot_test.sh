@@ -1,9 +1,10 @@
 #!/bin/bash
 # LeRobot data sets that lerobot itself writes, in both formats: the native
 # loader of mixtures and feedrate.Episodes give the samples that lerobot's own
-# loader gives. Needs torch and lerobot, which are large: --full installs them,
-# otherwise a machine without them skips that part. --bench compares their speeds
-# instead.
+# loader gives; the script of docs/python_episodes.md trains in lerobot as lerobot
+# does; and feedrate.Clips gives the frames of PyAV and torchcodec, which are in the
+# same environment. Needs torch and lerobot, which are large: --full installs them,
+# otherwise a machine without them skips all. --bench compares their speeds instead.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -42,6 +43,7 @@ bench=""
 if [[ "${1:-}" == --bench ]]; then bench=--bench; fi
 "$REPO_ROOT/dev/bazel.sh" build //lib/adapters/native:dump_samples \
   //lib/loader/python:feedrate_loader //lib/loader/mixture:feedrate_frames \
+  //lib/media/video:write_videos \
   ${bench:+//tools/mixture //lib/adapters/native:worker_native}
 export MIXTURE="$REPO_ROOT/bazel-bin/tools/mixture/mixture"
 export DUMP_SAMPLES="$REPO_ROOT/bazel-bin/lib/adapters/native/dump_samples"
@@ -60,3 +62,6 @@ for path in "$OLD_PYTHONPATH" "$PYTHONPATH"; do
   PYTHONPATH="$path" "$env/bin/python" -B -W ignore \
     -m library_tests.episodes_lerobot_test
 done
+PYTHONPATH+=":$REPO_ROOT/python/tests"
+"$env/bin/python" -B -W ignore -m library_tests.clips_readers_test
+"$env/bin/python" -B -W ignore -m library_tests.lerobot_training_test

@@ -12,14 +12,10 @@ import cases  # Puts feedrate on the path.
 import feedrate
 import numpy as np
 
-WRITER = next(
-    path
-    for path in (
-        cases.ROOT / "bin/write_videos",
-        cases.ROOT / "bazel-bin/lib/media/video/write_videos",
-    )
-    if path.exists()
-)
+# In a bundle, or in a checkout.
+WRITER = cases.ROOT / "bin/write_videos"
+if not WRITER.exists():
+    WRITER = cases.ROOT / "bazel-bin/lib/media/video/write_videos"
 HEIGHT, WIDTH = 240, 320
 _SQUARE = WIDTH // 20
 
