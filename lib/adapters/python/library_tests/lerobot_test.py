@@ -6,9 +6,12 @@ a little, since each converts colors in its own way. dev/checks/lerobot_test.sh
 runs it. With --bench it compares speeds instead, in alternating rounds with two
 workers: samples of two frames per second of the program in $MIXTURE and of
 feedrate.Episodes, which crop them, and of torch's DataLoader over lerobot's
-data set, all shuffled; and steps of whole episodes in their order.
+data set, all shuffled; and steps of whole episodes in their order, beside what
+FFmpeg takes to decode them.
 """
 
+import concurrent.futures
+import ctypes
 import json
 import os
 import pathlib
@@ -191,6 +194,50 @@ def per_second(batches, key):
     return items / (time.perf_counter() - start)
 
 
+class Clip(ctypes.Structure):
+    """feedrate_clip_facts of lib/loader/mixture/video_plugin.h."""
+
+    _fields_ = [
+        ("height", ctypes.c_int32),
+        ("width", ctypes.c_int32),
+        ("frames", ctypes.c_int64),
+        ("codec", ctypes.c_char * 32),
+    ]
+
+
+def decoded_per_second(folder, threads=2):
+    """What FFmpeg takes alone: all frames of all videos in order, of which
+    nothing but a corner is converted or kept."""
+    frames = ctypes.CDLL(
+        ROOT / "bazel-bin/lib/loader/mixture/libfeedrate_frames.so"
+    )
+    frames.feedrate_clip_open.restype = ctypes.c_void_p
+    take = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(lambda *_: None)
+
+    def decode(path):
+        clip, error = Clip(), ctypes.create_string_buffer(512)
+        reader = frames.feedrate_clip_open(
+            os.fsencode(path), None, 0, ctypes.byref(clip), error, len(error)
+        )
+        assert reader, error.value
+        reader = ctypes.c_void_p(reader)
+        all_frames = (ctypes.c_int64 * clip.frames)(*range(clip.frames))
+        corner = (ctypes.c_int32 * 4)(0, 0, 2, 2)
+        assert frames.feedrate_clip_read(
+            *(reader, all_frames, ctypes.c_int64(clip.frames), corner),
+            *(take, None, error, ctypes.c_size_t(len(error))),
+        ), error.value
+        frames.feedrate_clip_close(reader)
+        return clip.frames
+
+    # One file has many episodes: each thread gets the same work.
+    files = [*folder.rglob("*.mp4")] * threads
+    start = time.perf_counter()
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        count = sum(pool.map(decode, files))
+    return count / (time.perf_counter() - start)
+
+
 def bench(rounds=20):
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "set"
@@ -212,6 +259,7 @@ def bench(rounds=20):
             "feedrate.Episodes, episodes()": lambda: per_second(
                 whole.episodes(), "index"
             ),
+            "decoding alone, steps in order": lambda: decoded_per_second(data),
         }
         for side in sides.values():
             side()
@@ -221,7 +269,7 @@ def bench(rounds=20):
                 speeds[name].append(side())
     for name, values in speeds.items():
         base = "lerobot"
-        if name.endswith("episodes()"):
+        if name.endswith(("episodes()", "in order")):
             base = "lerobot, steps in order"
         both = zip(values, speeds[base], strict=True)
         ratios = sorted(mine / theirs for mine, theirs in both)
