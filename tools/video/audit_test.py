@@ -12,7 +12,7 @@ VIDEO = "tools/video/video"
 
 class AuditTest(harness.TestCase):
     def audit(self, *flags):
-        run = harness.Run([VIDEO, "--audit", *flags], (), timeout=280)
+        run = harness.Run([VIDEO, "--audit", *flags], (), timeout=1700)
         return run, [r for r in run.records if r["record"] == "audit"]
 
     def test_our_own_loader_passes(self):
