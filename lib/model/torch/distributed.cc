@@ -117,8 +117,8 @@ c10::intrusive_ptr<c10d::Backend> JoinGroup(const GroupOptions& options) {
   throw std::runtime_error(
       options.collectives == "nccl"
           ? "several GPUs need NCCL, which this program was built without: "
-            "build it with --config=cuda where nccl.h is (make envs "
-            "GROUPS=torch_stack)"
+            "in a checkout, build it with --config=cuda where nccl.h is (make "
+            "envs GROUPS=torch_stack)"
           : "this program was built without gloo; it needs libgloo-dev");
 }
 

@@ -117,7 +117,7 @@ absl::StatusOr<std::string> FindProgram(const WorkerPlaces& places,
     }
   }
   return absl::NotFoundError(absl::StrCat(
-      "no program ", program.name, "; run: ", program.build_first,
+      "no program ", program.name, "; in a checkout run: ", program.build_first,
       program.build_first.empty() ? "" : ", then ", "dev/bazel.sh build ",
       program.build_config.empty()
           ? ""

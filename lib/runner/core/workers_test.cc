@@ -75,7 +75,8 @@ TEST_F(WorkerCommandTest, ProgramsOnTheGpuNeedTheConfig) {
   for (const std::string library : {"cuda", "nvdec"}) {
     EXPECT_EQ(std::string(Find(library).status().message()),
               absl::StrCat("no program worker_", library,
-                           "; run: dev/bazel.sh build --config=cuda "
+                           "; in a checkout run: dev/bazel.sh build "
+                           "--config=cuda "
                            "//lib/adapters/",
                            library, ":worker_", library));
   }
