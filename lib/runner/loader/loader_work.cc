@@ -556,6 +556,7 @@ class LoaderMode : public JobMode {
   explicit LoaderMode(const LoaderWorkOptions& options) : options_(options) {}
 
   bool Covers(const Job& job) const override { return IsLoaderJob(job); }
+  std::string JobsTitle() const override { return "loaders"; }
   absl::Status Check(const Catalogue& catalogue, const Job& job) override {
     RETURN_IF_ERROR(LoaderSpecOfJob(catalogue, job).status());
     return EpochPolicyOfJob(job).status();
