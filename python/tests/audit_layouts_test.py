@@ -93,7 +93,7 @@ def litdata(place):
     import litdata
 
     for row in litdata.StreamingDataset(str(place)):
-        yield row["id"], row["label"], row["image"]
+        yield row["id"], row["label"], bytes(row["image"])
 
 
 def rlds(place):
