@@ -66,6 +66,7 @@ struct PreflightPolicy {
 struct Preflight {
   double elapsed_s = 0;
   int64_t items = 0;
+  // Without the time that the process waited for a processor.
   double per_item_s = 0;
   // If true, the row stops here, for this reason.
   bool stops_early = false;
