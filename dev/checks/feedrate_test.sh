@@ -127,10 +127,24 @@ for ((i = 0; i < $(nproc); ++i)); do
   busy+=("$!")
 done
 ./feedrate pipeline --config=configs/demo_pipeline.textproto --num_runs=1 \
-  --num_items=8 --quiet_wait=2 --stable_within=0 >/dev/null 2>"$work/err" || true
+  --num_items=8 --quiet_wait=2 --stable_within=0 >"$work/rows.jsonl" 2>"$work/err" || true
 kill "${busy[@]}"
 grep -q '^pipeline: the machine is busy with other work (load' "$work/err" ||
   fail "a busy machine: $(cat "$work/err")"
+
+# Rows are enough to repeat them, with the program that has measured them; a row
+# that was changed, and commands of others, are not.
+job_ids() { grep '"record":"row"' "$1" | grep -o '"job_id":"[^"]*"' | sort -u; }
+./feedrate again "$work/rows.jsonl" --quiet_wait=2 --stable_within=0 --output=- \
+  >"$work/again.jsonl" 2>"$work/err" || fail "again: $(cat "$work/err")"
+[[ -n "$(job_ids "$work/rows.jsonl")" ]] || fail "no rows to repeat"
+expect_eq "jobs again" "$(job_ids "$work/again.jsonl")" "$(job_ids "$work/rows.jsonl")"
+sed 's/"mode":"pipeline"/"mode":"sh"/' "$work/rows.jsonl" >"$work/changed.jsonl"
+err="$(./feedrate again "$work/changed.jsonl" 2>&1)" && fail "again: a changed row"
+[[ "$err" == *"the row was changed"*"none of the rows can be repeated"* ]] ||
+  fail "again: $err"
+err="$(./feedrate again 2>&1)" && fail "again: no file"
+expect_eq "again without a file" "$err" "feedrate: again: which file of rows?"
 
 # A study, from the checkout and from a folder like a bundle.
 bundle="$work/bundle"

@@ -46,6 +46,15 @@ DEFINE_bool(runs_needed, false,
 DEFINE_bool(rerun_noisy, false,
             "instead of the table, print the jobs that measure noisy, "
             "contended and throttled runs again");
+DEFINE_string(
+    again, "",
+    "JOB: instead of the table, print the jobs that repeat these "
+    "rows: an id, or a pattern such as '*Flip' or '*'; feedrate again "
+    "runs them");
+DEFINE_bool(elsewhere, false,
+            "also show where the median of another execution lies in 95 of 100 "
+            "cases: on another machine or another day, if the rows are of "
+            "three of them");
 DEFINE_string(import, "",
               "HARNESS: what wrote the files that are no rows; default: "
               "recognized by their content "
@@ -90,6 +99,7 @@ ToolInfo Info() {
       "./my_benchmark --benchmark_format=json | aggregate",
       "aggregate --runs_needed rows.jsonl | micro --jobs=- >> rows.jsonl",
       "aggregate --rerun_noisy rows.jsonl | micro --jobs=- >> rows.jsonl",
+      "aggregate --elsewhere --by=transform,library nightly/",
   };
   info.reads_files = true;
   info.flag_files = {"tools/aggregate/main.cc"};
@@ -126,6 +136,9 @@ AggregateRun RunOfFlags(const std::vector<std::string>& arguments) {
       absl::StrSplit(FLAGS_import_parameters, ',', absl::SkipEmpty());
   run.runs_needed = FLAGS_runs_needed;
   run.rerun_noisy = FLAGS_rerun_noisy;
+  run.repeats = !FLAGS_again.empty();
+  run.again = FLAGS_again;
+  run.elsewhere = FLAGS_elsewhere;
   run.configs_folder = FLAGS_configs;
   run.warn = [](const std::string& text) {
     std::cerr << "aggregate: " << PrintableText(text) << "\n";

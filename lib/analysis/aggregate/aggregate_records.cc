@@ -37,13 +37,38 @@ Grid FullGrid(const AggregateResult& result,
               const std::vector<std::string>& by) {
   Grid grid;
   for (const std::string& field : by) grid.header.push_back(LeftCell(field));
-  for (const char* name :
-       {"status",     "runs",    "median",      "mean",       "sd",
-        "cv",         "min",     "max",         "low",        "high",
-        "p50_s",      "p90_s",   "p99_s",       "unit",       "equivalence",
-        "rank",       "tied",    "relative_to", "ratio",      "ratio_low",
-        "ratio_high", "retries", "flags",       "ended",      "metric",
-        "disturbed",  "fastest", "evidence",    "runs_needed"}) {
+  for (const char* name : {"status",
+                           "runs",
+                           "median",
+                           "mean",
+                           "sd",
+                           "cv",
+                           "min",
+                           "max",
+                           "low",
+                           "high",
+                           "p50_s",
+                           "p90_s",
+                           "p99_s",
+                           "unit",
+                           "equivalence",
+                           "rank",
+                           "tied",
+                           "relative_to",
+                           "ratio",
+                           "ratio_low",
+                           "ratio_high",
+                           "retries",
+                           "flags",
+                           "ended",
+                           "metric",
+                           "disturbed",
+                           "fastest",
+                           "evidence",
+                           "runs_needed",
+                           "elsewhere_low",
+                           "elsewhere_high",
+                           "elsewhere_over"}) {
     grid.header.push_back(LeftCell(name));
   }
   for (const Aggregate& a : result.aggregates) {
@@ -84,6 +109,9 @@ Grid FullGrid(const AggregateResult& result,
     add(a.fastest() ? "true" : "false");
     add(a.evidence());
     add(absl::StrCat(a.runs_needed()));
+    number(a.has_elsewhere(), a.elsewhere().low());
+    number(a.has_elsewhere(), a.elsewhere().high());
+    add(a.elsewhere().repeated());
   }
   return grid;
 }

@@ -287,6 +287,9 @@ Grid PlainGrid(const AggregateResult& result,
                                   ? "median"
                                   : absl::StrCat("median (", shown.unit, ")")));
   grid.header.push_back(LeftCell("95% interval"));
+  const bool elsewhere =
+      Any(result, [](const Aggregate& a) { return a.has_elsewhere(); });
+  if (elsewhere) grid.header.push_back(LeftCell("95% elsewhere"));
   grid.header.push_back(Right("cv"));
   if (noisy) grid.header.push_back(Right("disturbed"));
   if (ranked) grid.header.push_back(LeftCell("rank"));
@@ -302,6 +305,7 @@ Grid PlainGrid(const AggregateResult& result,
     headline.best = aggregate.fastest();
     row.push_back(std::move(headline));
     row.push_back(LeftCell(IntervalText(aggregate, shown)));
+    if (elsewhere) row.push_back(LeftCell(ElsewhereText(aggregate, shown)));
     row.push_back(
         Right(aggregate.runs() > 1 ? PercentText(aggregate.cv()) : ""));
     if (noisy) row.push_back(Right(DisturbedText(aggregate)));

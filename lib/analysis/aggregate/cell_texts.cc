@@ -84,11 +84,25 @@ std::string Headline(const Aggregate& aggregate, const Shown& shown) {
   return aggregate.status() == "ok" ? "no value" : aggregate.status();
 }
 
+namespace {
+
+std::string RangeText(double low, double high, const Shown& shown) {
+  return absl::StrCat("[", FourDigitsText(low / shown.scale), ", ",
+                      FourDigitsText(high / shown.scale), "]");
+}
+
+}  // namespace
+
 std::string IntervalText(const Aggregate& aggregate, const Shown& shown) {
   if (!aggregate.has_interval()) return "";
-  return absl::StrCat(
-      "[", FourDigitsText(aggregate.interval().low() / shown.scale), ", ",
-      FourDigitsText(aggregate.interval().high() / shown.scale), "]");
+  return RangeText(aggregate.interval().low(), aggregate.interval().high(),
+                   shown);
+}
+
+std::string ElsewhereText(const Aggregate& aggregate, const Shown& shown) {
+  if (!aggregate.has_elsewhere()) return "";
+  return RangeText(aggregate.elsewhere().low(), aggregate.elsewhere().high(),
+                   shown);
 }
 
 std::string SpeedUpText(const SpeedUp& speed_up) {

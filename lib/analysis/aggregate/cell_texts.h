@@ -28,6 +28,7 @@ std::string RatioRangeText(double low, double high);
 // The text in the column of the median.
 std::string Headline(const Aggregate& aggregate, const Shown& shown);
 std::string IntervalText(const Aggregate& aggregate, const Shown& shown);
+std::string ElsewhereText(const Aggregate& aggregate, const Shown& shown);
 // A ratio only if the data separate the two; otherwise its interval.
 std::string SpeedUpText(const SpeedUp& speed_up);
 // What qualifies the numbers. `several`: whether the table has more than one

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "lib/analysis/aggregate/compare_groups.h"
 #include "lib/analysis/rows/fields.h"
 #include "lib/analysis/rows/filter.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/text_proto.h"
+#include "lib/gate/paired_rows.h"
 #include "lib/records/attempts.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
@@ -164,6 +166,39 @@ std::vector<Job> JobsOfRows::Missing(const std::vector<CloseCall>& calls,
     }
   }
   return missing;
+}
+
+std::vector<Job> JobsOfRows::Again(const std::string& wanted,
+                                   std::vector<std::string>* problems) const {
+  std::vector<Job> again;
+  for (const Known& known : jobs_) {
+    const Row& row = known.example;
+    const std::string label = JobLabel(row);
+    if (!IsWantedJob(wanted, row.job_id(), label)) continue;
+    if (row.mode() == "command") {
+      problems->push_back(absl::StrCat(
+          label,
+          ": the row is of a command, and text of rows is not run; "
+          "repeat its duel"));
+      continue;
+    }
+    if (HasLabel(row, "imported")) {
+      problems->push_back(absl::StrCat(label, ": another harness measured it"));
+      continue;
+    }
+    // Fields that are not what the job was would measure something else.
+    if (JobId(JobOfRow(row)) != row.job_id()) {
+      problems->push_back(absl::StrCat(label,
+                                       ": its fields do not give its job_id ",
+                                       row.job_id(), "; the row was changed"));
+      continue;
+    }
+    std::vector<int32_t> indexes;
+    for (const auto& [index, run] : known.runs) indexes.push_back(index);
+    again.push_back(
+        JobWithRuns(known, indexes, static_cast<int>(indexes.size())));
+  }
+  return again;
 }
 
 std::vector<Job> JobsOfRows::Disturbed() const {

@@ -48,6 +48,12 @@ class JobsOfRows {
   // with only these runs, in the order of the rows.
   std::vector<Job> Disturbed() const;
 
+  // The jobs that `wanted` selects (IsWantedJob), with all of their runs, to
+  // repeat these. `problems` says which cannot be repeated from their rows
+  // alone, and why.
+  std::vector<Job> Again(const std::string& wanted,
+                         std::vector<std::string>* problems) const;
+
  private:
   // The cleanest attempt at a run.
   struct KnownRun {

@@ -21,6 +21,7 @@
 #include "lib/analysis/aggregate/aggregate.h"
 #include "lib/analysis/aggregate/aggregate_records.h"
 #include "lib/analysis/aggregate/aggregate_table.h"
+#include "lib/analysis/aggregate/executions_of_rows.h"
 #include "lib/analysis/aggregate/grid.h"
 #include "lib/analysis/aggregate/jobs_of_rows.h"
 #include "lib/analysis/rows/fields.h"
@@ -33,6 +34,7 @@
 #include "lib/config/load.h"
 #include "lib/imports/imports.h"
 #include "lib/records/attempts.h"
+#include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"
@@ -268,18 +270,26 @@ absl::Status ReadImports(const AggregateRun& run,
 absl::StatusOr<int64_t> ReadThoroughly(const AggregateRun& run,
                                        const Inputs& inputs,
                                        RowAggregator* aggregator,
-                                       JobsOfRows* jobs) {
+                                       JobsOfRows* jobs,
+                                       ExecutionsOfRows* executions) {
   const auto add = [&](const Row& row) -> absl::Status {
     jobs->Add(row);
+    if (run.elsewhere) executions->Add(row);
     return aggregator->Add(row);
   };
   Row row;
   Run head;
+  Env env;
   RecordReader reader(
       [&](absl::string_view record, JsonReader& json) -> absl::Status {
         if (record == "run") {
           RETURN_IF_ERROR(json.Read(&head));
           jobs->AddRun(head);
+          executions->AddRun(head);
+        }
+        if (record == "env" && run.elsewhere) {
+          RETURN_IF_ERROR(json.Read(&env));
+          executions->AddEnv(env);
         }
         if (record != "row") return absl::OkStatus();
         RETURN_IF_ERROR(json.Read(&row));
@@ -289,6 +299,7 @@ absl::StatusOr<int64_t> ReadThoroughly(const AggregateRun& run,
   ASSIGN_OR_RETURN(const std::vector<std::string> files,
                    ExpandPaths(inputs.rows, {".jsonl"}));
   for (const std::string& file : files) {
+    executions->StartFile();
     RETURN_IF_ERROR(reader.ReadFile(file));
   }
   RETURN_IF_ERROR(ReadImports(run, inputs.imports, add));
@@ -325,6 +336,21 @@ std::string JobsText(const AggregateRun& run, const AggregateResult& result,
         "whose runs were disturbed");
   }
   return text;
+}
+
+absl::StatusOr<std::string> AgainText(const AggregateRun& run,
+                                      const JobsOfRows& jobs) {
+  std::vector<std::string> problems;
+  std::string text;
+  for (const Job& job : jobs.Again(run.again, &problems)) {
+    AppendRecord(job, &text);
+  }
+  for (const std::string& problem : problems) run.warn(problem);
+  if (!text.empty()) return text;
+  return absl::InvalidArgumentError(
+      problems.empty()
+          ? absl::StrCat("--again: no row is of the job \"", run.again, "\"")
+          : "--again: none of the rows can be repeated");
 }
 
 std::string RerunText(const AggregateRun& run, const JobsOfRows& jobs) {
@@ -490,11 +516,13 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RowAggregator> aggregator,
                    RowAggregator::Create(run.options));
   ASSIGN_OR_RETURN(JobsOfRows jobs, JobsOfRows::Create(run.options.where));
+  ASSIGN_OR_RETURN(ExecutionsOfRows executions,
+                   ExecutionsOfRows::Create(run.options));
   const Inputs inputs = SortInputs(run);
   int64_t refused = 0;
-  if (run.runs_needed || run.rerun_noisy) {
-    ASSIGN_OR_RETURN(refused,
-                     ReadThoroughly(run, inputs, aggregator.get(), &jobs));
+  if (run.runs_needed || run.rerun_noisy || run.repeats || run.elsewhere) {
+    ASSIGN_OR_RETURN(refused, ReadThoroughly(run, inputs, aggregator.get(),
+                                             &jobs, &executions));
   } else {
     if (!inputs.rows.empty()) {
       RETURN_IF_ERROR(aggregator->ReadPaths(inputs.rows));
@@ -509,7 +537,7 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   const ExitCode code =
       refused == 0 ? ExitCode::kDone : ExitCode::kCallersMistake;
   const bool has_table =
-      result.used > 0 && !run.rerun_noisy && !run.runs_needed;
+      result.used > 0 && !run.rerun_noisy && !run.runs_needed && !run.repeats;
   if (refused > 0 && !has_table) run.warn(RefusedNote(refused));
   if (result.used == 0) {
     run.warn(result.rows == 0 ? "no row in the input"
@@ -520,11 +548,16 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   }
   RETURN_IF_ERROR(CheckSettings(result));
   if (run.rerun_noisy) return AggregateAnswer{RerunText(run, jobs), code};
+  if (run.repeats) {
+    ASSIGN_OR_RETURN(std::string text, AgainText(run, jobs));
+    return AggregateAnswer{std::move(text), code};
+  }
   if (run.runs_needed) {
     return AggregateAnswer{JobsText(run, result, jobs), code};
   }
   RETURN_IF_ERROR(SortAggregates(run.sort, result.by, &result.aggregates));
   std::vector<std::string> notes = NoiseNotes(run, result, &policies);
+  if (run.elsewhere) notes.push_back(executions.Fill(&result));
   if (refused > 0) notes.insert(notes.begin(), RefusedNote(refused));
   ASSIGN_OR_RETURN(std::string text, Render(run, result, notes));
   return AggregateAnswer{std::move(text), code};

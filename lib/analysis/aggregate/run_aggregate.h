@@ -67,6 +67,12 @@ struct AggregateRun {
   bool runs_needed = false;
   // Prints the jobs of the disturbed runs instead of the table.
   bool rerun_noisy = false;
+  // Prints the jobs to repeat these rows instead of the table: all, or those
+  // that `again` selects by id or label.
+  bool repeats = false;
+  std::string again;
+  // Also says where medians of other executions lie.
+  bool elsewhere = false;
   // Folder with policy and matrix. Empty means search for it.
   std::string configs_folder;
   std::function<void(const std::string&)> warn;

@@ -9,7 +9,9 @@
 #include "lib/analysis/aggregate/aggregate.h"
 #include "lib/analysis/aggregate/jobs_of_rows.h"
 #include "lib/analysis/rows/row_files.h"
+#include "lib/analysis/testing/rows.h"
 #include "lib/base/files.h"
+#include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/json.h"
@@ -208,6 +210,85 @@ TEST_F(RunsNeededTest, DisturbedRunsAreMeasuredAgain) {
   row.clear_warnings();
   jobs_.Add(row);
   EXPECT_THAT(jobs_.Disturbed(), IsEmpty());
+}
+
+TEST_F(RunsNeededTest, RowsAreRepeatedFromTheirFields) {
+  Add("a", {100, 101});
+  Add("b", {100});
+  std::vector<std::string> problems;
+  const std::vector<Job> all = jobs_.Again("*", &problems);
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(all[0].job_id(), rows_[0].job_id());
+  EXPECT_EQ(JobId(all[0]), rows_[0].job_id());
+  EXPECT_THAT(all[0].run_indexes(), ElementsAre(0, 1));
+  EXPECT_THAT(jobs_.Again("b *", &problems), SizeIs(1));
+  EXPECT_THAT(jobs_.Again(rows_[0].job_id(), &problems), SizeIs(1));
+  EXPECT_THAT(jobs_.Again("c *", &problems), IsEmpty());
+  // Text of others is not run, and a changed row is another job.
+  Row changed = rows_[0];
+  changed.set_job_id("0123456789abcdef");
+  jobs_.Add(changed);
+  Row command;
+  command.set_job_id("command");
+  command.set_mode("command");
+  (*command.mutable_settings())["name"] = "rm -rf .";
+  jobs_.Add(command);
+  EXPECT_THAT(jobs_.Again("*", &problems), SizeIs(2));
+  ASSERT_THAT(problems, SizeIs(2));
+  EXPECT_THAT(problems[0], HasSubstr("do not give its job_id"));
+  EXPECT_THAT(problems[1], HasSubstr("text of rows is not run"));
+}
+
+// A file as a runner of `host` writes it, on a day of November.
+std::string FileOf(const std::string& host, int day, double factor) {
+  std::string records;
+  Env env;
+  env.set_host(host);
+  AppendRecord(env, &records);
+  feedrate::Run head;
+  head.set_run_id(host + std::to_string(day));
+  head.set_started_at("2026-11-" + std::to_string(day) + "T10:00:00Z");
+  AppendRecord(head, &records);
+  for (int run = 0; run < 3; ++run) {
+    for (const char* library : {"a", "b"}) {
+      Row row = MakeRow(library, "Blur", (100 + run) * factor, run);
+      row.set_run_id(head.run_id());
+      AppendRecord(row, &records);
+    }
+  }
+  const std::string file =
+      JoinPath(::testing::TempDir(), head.run_id() + "_elsewhere.jsonl");
+  EXPECT_TRUE(WriteFileAtomically(file, records).ok());
+  return file;
+}
+
+std::string ElsewhereOf(const std::vector<std::string>& files) {
+  AggregateRun run;
+  run.paths = files;
+  run.options.by = {"library"};
+  run.elsewhere = true;
+  run.warn = [](const std::string&) {};
+  return RunAggregate(run)->text;
+}
+
+TEST(ElsewhereColumnTest, SaysWhatWasRepeated) {
+  const std::vector<std::string> three = {
+      FileOf("x", 17, 1), FileOf("y", 17, 1.02), FileOf("z", 17, 0.97)};
+  const std::string machines = ElsewhereOf(three);
+  EXPECT_THAT(machines, HasSubstr("95% elsewhere"));
+  EXPECT_THAT(machines, HasSubstr("on another machine of this kind"));
+  EXPECT_THAT(machines, HasSubstr("as 3 machines show"));
+  // Medians of 101, 103 and 98: t of two degrees of freedom.
+  EXPECT_THAT(machines, HasSubstr("[88.75"));
+  EXPECT_THAT(machines, HasSubstr(", 114."));
+  EXPECT_THAT(ElsewhereOf({FileOf("x", 17, 1), FileOf("x", 18, 1.02),
+                           FileOf("x", 19, 0.97)}),
+              HasSubstr("on another day lies there in 95 of 100 cases, as 3 "
+                        "days show"));
+  EXPECT_THAT(ElsewhereOf({three[0], three[1]}),
+              HasSubstr("takes three executions of the program (run_id), and "
+                        "these rows are of 2"));
 }
 
 TEST_F(RunsNeededTest, OneRunAsksForThree) {

@@ -14,8 +14,10 @@
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/verdict/compare_stored.h"
 #include "lib/gate/verdict/verdicts.h"
+#include "lib/stats/elsewhere.h"
 #include "lib/stats/paired_design.h"
 #include "lib/stats/quantiles.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -178,6 +180,52 @@ StoredReplay ReplayStored(const ReplayedPull& pull, bool with_series) {
       ",\"stored\":", JsonOf(stored), ",\"now\":", JsonOf(now),
       ",\"last\":", JsonOf(last), ",\"new\":", JsonOf(first),
       ",\"a\":", JsonOf(sequential[0]), ",\"b\":", JsonOf(sequential[1]));
+  return replay;
+}
+
+ElsewhereReplay ReplayElsewhere(const ReplayedPull& pull) {
+  Xoshiro256 random(pull.seed);
+  const std::vector<ReplayedJob> natures = DrawJobs(pull.jobs, &random);
+  // The throughputs of the runs of each job.
+  const auto measure = [&](int day) {
+    ReplayedMachine machine(pull.noise, &natures,
+                            kDayS * (day + random.Uniform()), random.Bits());
+    Lists runs(pull.jobs);
+    const std::vector<Row> rows = Execute(pull.jobs, 0, "x", &machine);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      runs[i % pull.jobs].push_back(rows[i].throughput());
+    }
+    return runs;
+  };
+  const auto median_of = [](std::vector<double> values) {
+    return SelectQuantile(absl::MakeSpan(values), 0.5);
+  };
+  std::vector<ExecutionOfJobs> executions;
+  Lists all(pull.jobs);
+  for (int i = 0; i < kReplayedExecutions; ++i) {
+    const Lists runs = measure(0);
+    ExecutionOfJobs& execution = executions.emplace_back();
+    execution.machine = absl::StrCat("machine", i);
+    for (int job = 0; job < pull.jobs; ++job) {
+      execution.medians.push_back(median_of(runs[job]));
+      all[job].insert(all[job].end(), runs[job].begin(), runs[job].end());
+    }
+  }
+  const Lists next = measure(1);
+  const Elsewhere elsewhere = *FindElsewhere(executions);
+  ElsewhereReplay replay;
+  const auto contains = [](const Interval& interval, double value) {
+    return interval.low <= value && value <= interval.high;
+  };
+  for (int job = 0; job < pull.jobs; ++job) {
+    const double median = median_of(next[job]);
+    const Interval& interval = *elsewhere.intervals[job];
+    ++replay.medians;
+    replay.in_elsewhere += contains(interval, median) ? 1 : 0;
+    replay.in_interval +=
+        contains(*MedianInterval(absl::MakeSpan(all[job])), median) ? 1 : 0;
+    replay.width += std::log(interval.high / interval.low) / pull.jobs;
+  }
   return replay;
 }
 

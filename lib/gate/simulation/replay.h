@@ -40,4 +40,18 @@ struct StoredReplay {
 };
 StoredReplay ReplayStored(const ReplayedPull& pull, bool with_series);
 
+// Executions of one day, each on another machine of the kind, and then one on
+// yet another machine on another day.
+struct ElsewhereReplay {
+  // Medians of the last one, by job.
+  int64_t medians = 0;
+  // Those in the interval of the median of the first day's runs, and those in
+  // what FindElsewhere says.
+  int64_t in_interval = 0;
+  int64_t in_elsewhere = 0;
+  // The mean width of the latter, as a logarithm.
+  double width = 0;
+};
+ElsewhereReplay ReplayElsewhere(const ReplayedPull& pull);
+
 }  // namespace feedrate
