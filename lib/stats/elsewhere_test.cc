@@ -14,7 +14,7 @@ namespace {
 
 // Machines, their jobs, and what they differ by, as standard deviations of
 // logarithms.
-struct Kind {
+struct MachineKind {
   int executions = 8;
   int jobs = 200;
   double shared = 0;
@@ -24,7 +24,8 @@ struct Kind {
   bool has_machines = true;
 };
 
-ExecutionOfJobs Execute(const Kind& kind, int number, Xoshiro256* random) {
+ExecutionOfJobs Execute(const MachineKind& kind, int number,
+                        Xoshiro256* random) {
   ExecutionOfJobs execution;
   if (kind.has_machines) execution.machine = absl::StrCat(number);
   execution.day = "2026-11-19";
@@ -39,7 +40,7 @@ ExecutionOfJobs Execute(const Kind& kind, int number, Xoshiro256* random) {
 }
 
 // The share of medians of another execution that lie in their intervals.
-double Coverage(const Kind& kind, int rounds) {
+double ShareInside(const MachineKind& kind, int rounds) {
   Xoshiro256 random(7);
   int64_t inside = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -60,27 +61,29 @@ double Coverage(const Kind& kind, int rounds) {
 
 TEST(ElsewhereTest, HoldsWhatItSays) {
   for (const int executions : {3, 4, 8}) {
-    Kind kind;
+    MachineKind kind;
     kind.executions = executions;
     kind.own = 0.02;
-    EXPECT_NEAR(Coverage(kind, 300), 0.95, 0.015) << executions << " own";
+    EXPECT_NEAR(ShareInside(kind, 300), 0.95, 0.015) << executions << " own";
     kind.spread = 5;
-    EXPECT_NEAR(Coverage(kind, 300), 0.95, 0.015) << executions << " spread";
+    EXPECT_NEAR(ShareInside(kind, 300), 0.95, 0.015) << executions << " spread";
     kind.shared = 0.05;
-    EXPECT_NEAR(Coverage(kind, 1000), 0.95, 0.03) << executions << " both";
+    EXPECT_NEAR(ShareInside(kind, 1000), 0.95, 0.03) << executions << " both";
     kind.own = 0.001;
-    EXPECT_NEAR(Coverage(kind, 1000), 0.95, 0.03) << executions << " shared";
+    EXPECT_NEAR(ShareInside(kind, 1000), 0.95, 0.03) << executions << " shared";
     kind = {executions, 1, 0, 0.02};
-    EXPECT_NEAR(Coverage(kind, 5000), 0.95, 0.015) << executions << " one job";
+    EXPECT_NEAR(ShareInside(kind, 5000), 0.95, 0.015)
+        << executions << " one job";
     kind.jobs = 20;
     kind.shared = 0.02;
-    EXPECT_NEAR(Coverage(kind, 1000), 0.95, 0.03) << executions << " 20 jobs";
+    EXPECT_NEAR(ShareInside(kind, 1000), 0.95, 0.03)
+        << executions << " 20 jobs";
   }
 }
 
 TEST(ElsewhereTest, SpeaksOfWhatComesThreeTimes) {
   Xoshiro256 random(1);
-  Kind kind;
+  MachineKind kind;
   kind.own = 0.01;
   std::vector<ExecutionOfJobs> executions;
   for (int i = 0; i < 2; ++i) {
@@ -101,7 +104,7 @@ TEST(ElsewhereTest, SpeaksOfWhatComesThreeTimes) {
 
 TEST(ElsewhereTest, AJobNeedsThreeOfThem) {
   Xoshiro256 random(1);
-  Kind kind;
+  MachineKind kind;
   kind.own = 0.01;
   kind.executions = 3;
   std::vector<ExecutionOfJobs> executions;
@@ -120,7 +123,7 @@ TEST(ElsewhereTest, TheNextOneIsNoMean) {
   int inside = 0;
   int all = 0;
   for (int round = 0; round < 300; ++round) {
-    Kind kind;
+    MachineKind kind;
     kind.jobs = 30;
     kind.own = 0.03;
     std::vector<ExecutionOfJobs> executions;

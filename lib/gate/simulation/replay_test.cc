@@ -42,6 +42,22 @@ TEST(ReplayTest, SlowChangesAreFoundWhereTheNoiseAllowsIt) {
   EXPECT_EQ(ReplayStored(PullWith(0, 5), false).suite.exit_code(), 3);
 }
 
+TEST(ReplayTest, MediansOfAnotherDayLieElsewhere) {
+  ElsewhereReplay all;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    ReplayedPull pull;
+    pull.jobs = 50;
+    pull.seed = seed;
+    const ElsewhereReplay one = ReplayElsewhere(pull);
+    all.medians += one.medians;
+    all.in_interval += one.in_interval;
+    all.in_elsewhere += one.in_elsewhere;
+  }
+  EXPECT_NEAR(static_cast<double>(all.in_elsewhere) / all.medians, 0.95, 0.03);
+  // The interval of today's median does not speak about another day.
+  EXPECT_LT(all.in_interval, all.medians / 2);
+}
+
 // Each kind of noise is there: it makes the runs of a job scatter more than on
 // a quiet machine.
 TEST(ReplayTest, EachNoiseDisturbs) {
