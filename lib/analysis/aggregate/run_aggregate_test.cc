@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/aggregate/aggregate.h"
@@ -269,7 +270,8 @@ std::string ElsewhereOf(const std::vector<std::string>& files) {
   run.options.by = {"library"};
   run.elsewhere = true;
   run.warn = [](const std::string&) {};
-  return RunAggregate(run)->text;
+  // A long note goes on in the next line.
+  return absl::StrReplaceAll(RunAggregate(run)->text, {{"\n  ", " "}});
 }
 
 TEST(ElsewhereColumnTest, SaysWhatWasRepeated) {
