@@ -50,11 +50,18 @@ __attribute__((used)) static void Start(long* stack) {
   char* to = next;
   for (const char* from = own; from != Name(own); ++from) *to++ = *from;
   for (const char* from = kNext; *from != 0; ++from) *to++ = *from;
-  // Called by another name, as through a link, it says its own.
-  const char* a = Name(own);
-  for (const char* b = Name(argv[0]); *a != 0 && *a == *b; ++b) ++a;
-  if (stack[0] > 0 && *a != 0) argv[0] = own;
-  Call(SYS_execve, (long)next, (long)argv, (long)(argv + stack[0] + 1), 0);
+  if (stack[0] > 0) {
+    // Called by another name, as through a link, it says its own.
+    const char* a = Name(own);
+    const char* b = Name(argv[0]);
+    while (*a != 0 && *a == *b) ++a, ++b;
+    if (*a != *b) argv[0] = own;
+  }
+  // Without /proc it does not know where it is, and the folder above the
+  // current one may be anybody's.
+  if (own[0] == '/') {
+    Call(SYS_execve, (long)next, (long)argv, (long)(argv + stack[0] + 1), 0);
+  }
   Call(SYS_write, 2, (long)kMessage, sizeof(kMessage) - 1, 0);
   Call(SYS_exit_group, 2, 0, 0, 0);
 }
