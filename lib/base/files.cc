@@ -223,7 +223,16 @@ absl::Status CheckNotCompressed(absl::string_view name,
                   {"\xfd"
                    "7zXZ",
                    "xz", "unxz"},
-                  {"BZh", "bzip2", "bunzip2"}};
+                  {"BZh", "bzip2", "bunzip2"},
+                  {"\x1f\x9d", "compress", "uncompress"},
+                  {"\x04\x22\x4d\x18", "lz4", "unlz4"},
+                  {absl::string_view("]\0\0", 3), "lzma", "unlzma"},
+                  {"PK\x03\x04", "zip", "unzip"}};
+  for (const char* const mark : {"\xff\xfe", "\xfe\xff"}) {
+    if (!absl::StartsWith(content, mark)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, ": is UTF-16; write it as UTF-8, such as with iconv"));
+  }
   for (const auto& [start, format, unpack] : kFormats) {
     if (!absl::StartsWith(content, start)) continue;
     return absl::InvalidArgumentError(

@@ -38,7 +38,15 @@ TEST(FilesTest, ReadsWhatWasWritten) {
 TEST(FilesTest, CompressedContentIsNamed) {
   EXPECT_THAT(std::string(CheckNotCompressed("f", "\x1f\x8b\x08").message()),
               HasSubstr("f: is compressed with gzip; unpack it first"));
-  EXPECT_FALSE(CheckNotCompressed("f", "\x28\xb5\x2f\xfd rest").ok());
+  for (const absl::string_view start :
+       {absl::string_view("\x28\xb5\x2f\xfd rest"),
+        absl::string_view("\x1f\x9d\x90"), absl::string_view("PK\x03\x04"),
+        absl::string_view("]\0\0\1", 4),
+        absl::string_view("\x04\x22\x4d\x18")}) {
+    EXPECT_FALSE(CheckNotCompressed("f", start).ok());
+  }
+  EXPECT_THAT(std::string(CheckNotCompressed("f", "\xff\xfe{").message()),
+              HasSubstr("f: is UTF-16; write it as UTF-8"));
   EXPECT_TRUE(CheckNotCompressed("f", "{\"schema\":1}").ok());
   EXPECT_TRUE(CheckNotCompressed("f", "").ok());
 }

@@ -140,10 +140,10 @@ bool IsPlainValue(absl::string_view value) {
          !absl::StrContains(value, "..");
 }
 
-// Whether a config may stand there: what it names is run, so nobody else of
-// this machine may have written it. One of another machine is only read where
-// it is relative to a folder that the user has chosen.
-bool IsOwnConfig(const std::string& path) {
+// Whether a config or jobs may stand there: what they name is run, so nobody
+// else of this machine may have written it. One of another machine is only read
+// where it is relative to a folder that the user has chosen.
+bool IsOwnFile(const std::string& path) {
   struct stat file;
   struct stat link;
   if (stat(path.c_str(), &file) != 0 || lstat(path.c_str(), &link) != 0) {
@@ -189,8 +189,8 @@ std::vector<std::string> CheckedWords(absl::Span<const std::string> command) {
     }
     if (IsFlag(word, "output")) continue;
     if (!IsRepeated(word) || !IsPlainValue(word)) return {};
-    if (IsFlag(word, "config") &&
-        !IsOwnConfig(
+    if ((IsFlag(word, "config") || IsFlag(word, "jobs")) &&
+        !IsOwnFile(
             word.substr(std::min(word.find('='), word.size() - 1) + 1))) {
       return {};
     }

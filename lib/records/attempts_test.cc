@@ -101,6 +101,8 @@ TEST(CommandAgainTest, TextOfOthersIsNoCommand) {
            // What another user of the machine can write.
            {"micro", "--config=/no/such/folder/c"},
            {"micro", absl::StrCat("--config=", shared)},
+           {"micro", "--config=c", "--jobs=/no/such/folder/j"},
+           {"micro", "--config=c", absl::StrCat("--jobs=", shared)},
            {"./evil", "--config=c"}}) {
     EXPECT_THAT(CommandAgain(command, {&flip}), IsEmpty()) << command.back();
     EXPECT_THAT(CheckedCommand(command), IsEmpty()) << command.back();
