@@ -53,7 +53,10 @@ absl::StatusOr<pid_t> Start(const std::vector<std::string>& argv, int out_fd) {
       absl::StrCat("cannot start ", argv[0], ": ", std::strerror(error)));
 }
 
-// Reads until the other side closes. Returns false at the limit.
+// The changes of a checkout, or the transforms of a subject.
+constexpr size_t kMostOutputBytes = size_t{64} << 20;
+
+// Reads until the other side closes. Returns false at a limit.
 bool ReadUntilClosed(int fd, const Stopwatch& watch, absl::Duration limit,
                      std::string* output) {
   while (true) {
@@ -67,6 +70,7 @@ bool ReadUntilClosed(int fd, const Stopwatch& watch, absl::Duration limit,
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return true;
     output->append(buffer, got);
+    if (output->size() > kMostOutputBytes) return false;
   }
 }
 
@@ -101,8 +105,14 @@ absl::StatusOr<std::string> RunCommand(const std::vector<std::string>& argv,
   close(fds[0]);
   RETURN_IF_ERROR(pid.status());
   if (!in_time) {
+    // It may have left its group.
+    kill(*pid, SIGKILL);
     kill(-*pid, SIGKILL);
     while (waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) continue;
+    if (output.size() > kMostOutputBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          argv[0], " printed more than ", kMostOutputBytes, " bytes"));
+    }
     return absl::DeadlineExceededError(absl::StrCat(
         argv[0], " took longer than ", absl::FormatDuration(time_limit)));
   }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -111,13 +112,27 @@ absl::StatusOr<EpochReply> CheckEpochReply(const EpochCommand& command,
   return reply;
 }
 
+// Opens a memory file of process `pid`. What else it has is not opened: with
+// our rights that could wait for ever, or start a device.
+UniqueFd OpenMemoryFile(int64_t pid, int fd, int mode) {
+  const UniqueFd place(open(absl::StrCat("/proc/", pid, "/fd/", fd).c_str(),
+                            O_PATH | O_CLOEXEC));
+  const std::string own = absl::StrCat("/proc/self/fd/", place.get());
+  char name[16] = {};
+  struct stat status = {};
+  if (!place.valid() || readlink(own.c_str(), name, sizeof(name) - 1) < 0 ||
+      !absl::StartsWith(name, "/memfd:") || fstat(place.get(), &status) != 0 ||
+      !S_ISREG(status.st_mode)) {
+    return UniqueFd();
+  }
+  return UniqueFd(open(own.c_str(), mode | O_CLOEXEC));
+}
+
 // Copies `wanted` outputs from the memory file of process `pid`. DataLoss if
 // they are missing, or their shapes do not match their sizes.
 absl::StatusOr<std::vector<ChildOutput>> CopyOutputs(int64_t pid, int wanted,
                                                      const OutputReply& reply) {
-  const UniqueFd file(
-      open(absl::StrCat("/proc/", pid, "/fd/", reply.fd()).c_str(),
-           O_RDONLY | O_CLOEXEC));
+  const UniqueFd file = OpenMemoryFile(pid, reply.fd(), O_RDONLY);
   if (!file.valid() || reply.outputs_size() != wanted) {
     return absl::DataLossError(absl::StrCat("gave ", reply.outputs_size(),
                                             " outputs of ", wanted,
@@ -143,8 +158,7 @@ absl::StatusOr<std::vector<ChildOutput>> CopyOutputs(int64_t pid, int wanted,
 // Opens the memory file of process `pid` and fixes its size. DataLoss if it is
 // none, or has another size: reading a map of it could end this process.
 absl::StatusOr<UniqueFd> OpenShared(int64_t pid, int fd, int64_t bytes) {
-  UniqueFd file(open(absl::StrCat("/proc/", pid, "/fd/", fd).c_str(),
-                     O_RDWR | O_CLOEXEC));
+  UniqueFd file = OpenMemoryFile(pid, fd, O_RDWR);
   struct stat status = {};
   if (!file.valid() ||
       fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 ||
@@ -182,6 +196,15 @@ int64_t KernelKills() {
   return 0;
 }
 
+// Whether process `pid` is there and was started by `parent`: a server whose
+// code nobody trusts may name any number.
+bool IsChildOf(int64_t pid, int64_t parent) {
+  const std::string status =
+      Root().ReadText(absl::StrCat("/proc/", pid, "/status"));
+  return pid > 1 &&
+         absl::StrContains(status, absl::StrCat("\nPPid:\t", parent, "\n"));
+}
+
 std::string Megabytes(int64_t bytes) {
   return absl::StrCat((bytes + (1 << 19)) >> 20, " MB");
 }
@@ -192,6 +215,11 @@ absl::StatusOr<std::unique_ptr<MeasuredChild>> MeasuredChild::Spawn(
     LibraryServer* server, const std::string& library, int corpus_fd,
     int64_t memory_limit_bytes) {
   ASSIGN_OR_RETURN(ChildPipes pipes, server->Spawn(library, corpus_fd));
+  if (!IsChildOf(pipes.pid, server->pid())) {
+    return absl::UnavailableError(
+        absl::StrCat(server->name(), ": its server named process ", pipes.pid,
+                     ", which it has not started"));
+  }
   return std::unique_ptr<MeasuredChild>(
       new MeasuredChild(server, std::move(pipes), memory_limit_bytes));
 }
@@ -304,7 +332,12 @@ absl::Status MeasuredChild::BuryClosed() {
 }
 
 absl::Status MeasuredChild::Bury(absl::Status why) {
-  kill(static_cast<pid_t>(pid_), SIGKILL);
+  // Its number may be another's by now, if its server has waited for it.
+  if (pid_fd_.valid()) {
+    syscall(SYS_pidfd_send_signal, pid_fd_.get(), SIGKILL, nullptr, 0);
+  } else {
+    kill(static_cast<pid_t>(pid_), SIGKILL);
+  }
   const absl::StatusOr<ChildInfo> child = server_->Reap(pid_);
   if (why.ok()) why = EndOf(child);
   if (why.code() == absl::StatusCode::kResourceExhausted &&

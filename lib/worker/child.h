@@ -78,8 +78,8 @@ class MeasuredChild {
                                   absl::Duration limit);
 
   int64_t pid() const { return pid_; }
-  // The process that forked the child.
-  int64_t server_pid() const { return server_->pid(); }
+  // Has forked the child.
+  const LibraryServer& server() const { return *server_; }
   bool alive() const { return end_.ok(); }
 
  private:

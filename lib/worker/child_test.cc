@@ -117,6 +117,19 @@ TEST_F(ChildTest, CopiesOutputs) {
             absl::StatusCode::kDataLoss);
 }
 
+TEST_F(ChildTest, OpensOnlyMemoryFiles) {
+  OutputCommand command;
+  command.add_indexes(0);
+  EXPECT_EQ(Spawn("pipe")->Outputs(command, kLong).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+// Each of them costs the same, however many wait.
+TEST_F(ChildTest, ManyLinesOfStandardErrorDoNotStopIt) {
+  EXPECT_THAT(std::string(Time(Spawn("newlines").get()).message()),
+              AllOf(HasSubstr("exited with code 3"), HasSubstr("done")));
+}
+
 TEST_F(ChildTest, ARefusalLeavesTheChildAlive) {
   const std::unique_ptr<MeasuredChild> child = Spawn("ok");
   PrepareCommand command;
@@ -239,6 +252,26 @@ TEST(ServerTest, QuotesTheLastWordsOfOneThatDies) {
   EXPECT_THAT(std::string((*server)->WaitReady(kLong).status().message()),
               AllOf(HasSubstr("exited with code 1"),
                     HasSubstr("cannot open shared object file")));
+}
+
+// A server has the code of a subject in it, and what it names would be killed.
+TEST(ServerTest, AProcessThatIsNotItsChildIsNotTouched) {
+  auto server = LibraryServer::Start(FakeServer({"--name-another"}));
+  ASSERT_TRUE(server.ok());
+  ASSERT_TRUE((*server)->WaitReady(kLong).ok());
+  const UniqueFd no_corpus(eventfd(0, EFD_CLOEXEC));
+  EXPECT_THAT(std::string(MeasuredChild::Spawn(server->get(), "fake",
+                                               no_corpus.get(), 0)
+                              .status()
+                              .message()),
+              HasSubstr("which it has not started"));
+}
+
+TEST(ServerTest, AnAnswerWithoutAnEndIsCutOff) {
+  auto server = LibraryServer::Start(FakeServer({"--flood"}));
+  ASSERT_TRUE(server.ok());
+  EXPECT_THAT(std::string((*server)->WaitReady(kLong).status().message()),
+              HasSubstr("bytes without an end of line"));
 }
 
 TEST(ServerTest, SaysThatAProgramIsMissing) {

@@ -133,13 +133,14 @@ LineInbox::LineInbox(UniqueFd fd) : fd_(std::move(fd)) {
 }
 
 void LineInbox::Fill() {
+  if (taken_ == buffer_.size()) Forget();
   char block[kBlock];
-  size_t taken = 0;
-  while (fd_.valid() && taken < kMaxFill) {
+  size_t filled = 0;
+  while (fd_.valid() && filled < kMaxFill) {
     const ssize_t got = read(fd_.get(), block, sizeof(block));
     if (got > 0) {
       buffer_.append(block, got);
-      taken += got;
+      filled += got;
     } else if (got < 0 && errno == EINTR) {
       continue;
     } else if (got < 0 && errno == EAGAIN) {
@@ -153,12 +154,14 @@ void LineInbox::Fill() {
 absl::optional<std::string> LineInbox::TakeLine() {
   const size_t end = buffer_.find('\n', searched_);
   if (end == std::string::npos) {
+    // Once for all lines: moving the rest takes as long as it is.
+    buffer_.erase(0, taken_);
+    taken_ = 0;
     searched_ = buffer_.size();
     return absl::nullopt;
   }
-  std::string line = buffer_.substr(0, end);
-  buffer_.erase(0, end + 1);
-  searched_ = 0;
+  std::string line = buffer_.substr(taken_, end - taken_);
+  taken_ = searched_ = end + 1;
   return line;
 }
 
@@ -179,13 +182,13 @@ void LastWords::Drain() {
     if (kept_.size() > 2 * kKept) kept_.erase(0, kept_.size() - kKept);
   }
   if (inbox_.unfinished() > kKept) {
-    kept_.assign(inbox_.rest(), inbox_.unfinished() - kKept, kKept);
+    kept_ = std::string(inbox_.rest().substr(inbox_.unfinished() - kKept));
     inbox_.Forget();
   }
 }
 
 std::string LastWords::Text() const {
-  const std::string all = kept_ + inbox_.rest();
+  const std::string all = absl::StrCat(kept_, inbox_.rest());
   std::vector<absl::string_view> lines;
   for (const absl::string_view line : absl::StrSplit(all, '\n')) {
     const absl::string_view text = absl::StripAsciiWhitespace(line);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "lib/base/unique_fd.h"
 
@@ -45,20 +46,22 @@ class LineInbox {
   bool closed() const { return !fd_.valid(); }
   // Returns the next complete line, without its newline.
   absl::optional<std::string> TakeLine();
-  // Bytes that were read but are not a complete line yet.
-  size_t unfinished() const { return buffer_.size(); }
-  // What was read after the last newline.
-  const std::string& rest() const { return buffer_; }
+  // Bytes that were read and not taken.
+  size_t unfinished() const { return buffer_.size() - taken_; }
+  absl::string_view rest() const {
+    return absl::string_view(buffer_).substr(taken_);
+  }
   // Discards rest().
   void Forget() {
     buffer_.clear();
-    searched_ = 0;
+    taken_ = searched_ = 0;
   }
 
  private:
   UniqueFd fd_;
   std::string buffer_;
-  // Up to here there is no newline.
+  // Where the lines that were taken end, and up to where no other one does.
+  size_t taken_ = 0;
   size_t searched_ = 0;
 };
 

@@ -67,6 +67,8 @@ absl::Status SendWithFds(int socket, absl::string_view text,
 // Forking a process with a large library takes milliseconds, but much longer on
 // a machine that swaps.
 constexpr absl::Duration kControlLimit = absl::Seconds(30);
+// Versions of libraries, or why they cannot be imported.
+constexpr size_t kMostAnswerBytes = size_t{16} << 20;
 
 struct Pipe {
   UniqueFd read_end;
@@ -149,6 +151,13 @@ absl::StatusOr<std::string> LibraryServer::ReadLine(absl::Duration limit) {
       return *std::move(line);
     }
     if (control_.closed()) return Gone();
+    if (control_.unfinished() > kMostAnswerBytes) {
+      EndGroup(pid_);
+      pid_ = -1;
+      return absl::UnavailableError(
+          absl::StrCat(options_.name, ": its server wrote more than ",
+                       kMostAnswerBytes, " bytes without an end of line"));
+    }
     const absl::Duration left = limit - watch.Elapsed();
     if (left <= absl::ZeroDuration()) {
       last_words_.Drain();
@@ -190,6 +199,7 @@ absl::StatusOr<ChildPipes> LibraryServer::Spawn(const std::string& library,
   }
   ASSIGN_OR_RETURN(const std::string line, ReadLine(kControlLimit));
   ASSIGN_OR_RETURN(const ChildInfo child, ParseReply<ChildInfo>(line));
+  ++children_;
   ChildPipes pipes;
   pipes.pid = child.pid();
   pipes.commands = std::move(commands.write_end);
@@ -205,6 +215,7 @@ absl::StatusOr<ChildInfo> LibraryServer::Reap(int64_t pid) {
     return Gone();
   }
   ASSIGN_OR_RETURN(const std::string line, ReadLine(kControlLimit));
+  if (children_ > 0) --children_;
   return ParseReply<ChildInfo>(line);
 }
 

@@ -65,6 +65,8 @@ class LibraryServer {
   const std::string& name() const { return options_.name; }
   int interrupt_fd() const { return options_.interrupt_fd; }
   pid_t pid() const { return pid_; }
+  // How many children it has that were not reaped.
+  size_t children() const { return children_; }
 
  private:
   LibraryServer(const ServerOptions& options, pid_t pid, UniqueFd control,
@@ -74,6 +76,7 @@ class LibraryServer {
 
   const ServerOptions options_;
   pid_t pid_;
+  size_t children_ = 0;
   LineInbox control_;
   LastWords last_words_;
   absl::StatusOr<Hello> hello_;

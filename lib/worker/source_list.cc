@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/memory_file.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -27,6 +28,15 @@ SourceFileLine LineOf(const SourceFile& file) {
   return line;
 }
 
+// JSON has no other text, and would name another file.
+bool IsUtf8(absl::string_view text) {
+  char32_t c = 0;
+  while (!text.empty()) {
+    if (!TakeCharacter(&text, &c)) return false;
+  }
+  return true;
+}
+
 SourceFile FileOf(const SourceFileLine& line) {
   SourceFile file = {
       line.path(), line.bytes(), {line.frames().begin(), line.frames().end()}};
@@ -45,6 +55,11 @@ SourceFile FileOf(const SourceFileLine& line) {
 absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files) {
   std::string text;
   for (const SourceFile& file : files) {
+    if (!IsUtf8(file.path)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(PrintableText(file.path),
+                       ": its name is not UTF-8; rename the file or folder"));
+    }
     absl::StrAppend(&text, ReplyLine(LineOf(file)));
   }
   return WriteMemoryFile(text, kFileList);

@@ -83,6 +83,13 @@ TEST(SourceListTest, RoundTripKeepsOddNames) {
   EXPECT_EQ(write(fd->get(), "x", 1), -1) << "it is sealed";
 }
 
+// It would become the name of another file.
+TEST(SourceListTest, ANameThatIsNotUtf8IsRefused) {
+  EXPECT_THAT(
+      std::string(WriteSourceList({{"/x/\xff.jpg", 1}}).status().message()),
+      HasSubstr("/x/\\xff.jpg: its name is not UTF-8"));
+}
+
 TEST(SourceListTest, RoundTripOfParts) {
   SourceFile file = {"shard.tar", 12, {}};
   file.part = ObjectPart{512, "\"etag\"", "md5:00", "a/ü.jpg", 0xfffffff0u};

@@ -1,58 +1,23 @@
 #include "lib/gate/duel/distrust.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <random>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/memory/memory.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
-#include "lib/machine/root.h"
 #include "lib/records/job_identity.h"
 
 namespace feedrate {
 namespace {
 
-// The children of this process, by /proc.
-std::vector<pid_t> Children() {
-  std::vector<pid_t> children;
-  std::error_code ignored;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("/proc", ignored)) {
-    pid_t pid = 0;
-    if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) continue;
-    const std::string status =
-        Root("/").ReadText(absl::StrCat("/proc/", pid, "/status"));
-    if (absl::StrContains(status, absl::StrCat("\nPPid:\t", getpid(), "\n"))) {
-      children.push_back(pid);
-    }
-  }
-  return children;
-}
-
-// Ends what a run left behind, also in sessions of its own: whose parent ends
-// becomes a child of this process.
-void EndChildren() {
-  while (true) {
-    for (const pid_t pid : Children()) kill(pid, SIGKILL);
-    // All of them are gone when there is no child to wait for.
-    if (waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) return;
-  }
-}
+// Both sides print the same, so a large output only takes time.
+constexpr size_t kMostOutputBytes = size_t{64} << 20;
 
 // 64 bits of the kernel's.
 std::string NewSeed() {
@@ -73,10 +38,7 @@ Distrust::~Distrust() {
 }
 
 absl::StatusOr<std::unique_ptr<Distrust>> Distrust::Make() {
-  if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
-    return absl::InternalError(
-        "cannot adopt the processes that commands leave");
-  }
+  RETURN_IF_ERROR(AdoptProcesses());
   return absl::WrapUnique(new Distrust(FindConfinement()));
 }
 
@@ -97,17 +59,22 @@ absl::Status Distrust::Prepare(TimedCommand* command) {
   command->command =
       absl::StrReplaceAll(command->command, {{kSeedPlace, seed_}});
   command->capture_output = true;
+  command->most_output_bytes = kMostOutputBytes;
   // One for each run, so that no run finds what another left.
   ASSIGN_OR_RETURN(folder_, MakeTemporaryFolder("feedrate-distrust-"));
-  ASSIGN_OR_RETURN(command->prefix, ConfinedPrefix(confinement_, folder_));
+  ASSIGN_OR_RETURN(command->prefix, ConfinedPrefix(confinement_, folder_,
+                                                   /*ends_all=*/true));
   return absl::OkStatus();
 }
 
 void Distrust::Check(TimedCommandResult* result) {
-  EndChildren();
+  const absl::Status ended = EndProcesses();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
   folder_.clear();
+  if (!ended.ok()) {
+    result->fault = absl::StrCat("distrust: ", ended.message());
+  }
   if (!result->ok()) return;
   if (result->output.empty()) {
     result->fault = "distrust: it printed nothing that could be compared";

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -159,7 +160,18 @@ void CutToTail(std::string* text) {
   }
 }
 
-// Reads both pipes until the process ends, its time is up, or it is stopped.
+// The process, which may have left its group, and the group.
+void Signal(pid_t pid, int number) {
+  if (getpgid(pid) != pid) kill(pid, number);
+  kill(-pid, number);
+}
+
+std::string PrintedMoreThan(size_t bytes) {
+  return absl::StrCat("killed because it printed more than ", bytes, " bytes");
+}
+
+// Reads both pipes until the process ends, its time is up, it is stopped, or it
+// has printed too much.
 void Attend(const TimedCommand& spec, pid_t pid, int pid_fd, int out_fd,
             int error_fd, Clock::time_point start, TimedCommandResult* result) {
   bool is_killed = false;
@@ -176,17 +188,24 @@ void Attend(const TimedCommand& spec, pid_t pid, int pid_fd, int out_fd,
       error_fd = -1;
     }
     CutToTail(&result->error_tail);
-    if (is_killed) continue;
+    if (is_killed) {
+      result->output.resize(
+          std::min(result->output.size(), spec.most_output_bytes));
+      continue;
+    }
     if (!result->stopped && spec.is_stopped && spec.is_stopped()) {
       result->stopped = true;
       stopped_at = Clock::now();
-      kill(-pid, SIGTERM);
+      Signal(pid, SIGTERM);
     }
     result->timed_out =
         !result->stopped && spec.timeout_s > 0 && Since(start) > spec.timeout_s;
-    if (result->timed_out ||
+    if (result->output.size() > spec.most_output_bytes) {
+      result->fault = PrintedMoreThan(spec.most_output_bytes);
+    }
+    if (result->timed_out || !result->fault.empty() ||
         (result->stopped && Since(stopped_at) > spec.grace_s)) {
-      kill(-pid, SIGKILL);
+      Signal(pid, SIGKILL);
       is_killed = true;
     }
   }
@@ -218,21 +237,26 @@ void SetTransfers(pid_t pid, Usage* usage) {
   }
 }
 
-// Reads what was still in a pipe when the process ended.
+// Reads what was still in a pipe when the process ended, and nothing of what a
+// process that it left behind goes on to write.
 void Drain(int fd, std::string* text) {
   if (fd < 0) return;
   fcntl(fd, F_SETFL, O_NONBLOCK);
+  int left = 0;
+  ioctl(fd, FIONREAD, &left);
+  const size_t end = text->size() + left;
   size_t before;
   do {
     before = text->size();
     ReadSome(fd, text);
-  } while (text->size() > before);
+  } while (text->size() > before && text->size() < end);
 }
 
 }  // namespace
 
 std::string TimedCommandResult::Status() const {
   if (timed_out) return "timeout";
+  if (!fault.empty()) return "failed";
   if (SignalOf(wait_status) != 0) return "crashed";
   return ok() ? "ok" : "failed";
 }
@@ -386,7 +410,7 @@ LiveCommand::~LiveCommand() {
   in_fd_ = UniqueFd();
   pollfd end = {pid_fd_.get(), POLLIN, 0};
   poll(&end, 1, 1000);
-  kill(-pid_, SIGKILL);
+  Signal(pid_, SIGKILL);
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
@@ -413,14 +437,17 @@ TimedCommandResult LiveCommand::Ask(const std::string& question) {
     }
     result.stopped = spec_.is_stopped && spec_.is_stopped();
     result.timed_out = spec_.timeout_s > 0 && Since(start) > spec_.timeout_s;
-    if (result.stopped || result.timed_out) break;
+    if (result.output.size() > spec_.most_output_bytes) {
+      result.fault = PrintedMoreThan(spec_.most_output_bytes);
+    }
+    if (result.stopped || result.timed_out || !result.fault.empty()) break;
   }
   result.wall_s = Since(start);
-  if (is_answered()) {
+  if (result.fault.empty() && is_answered()) {
     result.output.pop_back();
     return result;
   }
-  kill(-pid_, SIGKILL);
+  Signal(pid_, SIGKILL);
   if (has_ended) {
     siginfo_t info = {};
     waitid(P_PID, pid_, &info, WEXITED | WNOWAIT);

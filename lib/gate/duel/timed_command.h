@@ -34,8 +34,9 @@ struct TimedCommand {
   // Kills the command after this many seconds. 0: never.
   double timeout_s = 0;
   // If false, standard output goes to /dev/null, so that this process need not
-  // read it.
+  // read it. Else a command that prints more than this is killed.
   bool capture_output = true;
+  size_t most_output_bytes = size_t{1} << 30;
   // Runs a busy loop for this share of the command's time, after its end and
   // before the clock stops.
   double burn_percent = 0;
@@ -60,7 +61,8 @@ struct TimedCommandResult {
   int wait_status = 0;
   bool timed_out = false;
   bool stopped = false;
-  // What the command did against the rules of the duel.
+  // What the command did against the rules of the duel, and was killed for if
+  // it had not ended.
   std::string fault;
   // Peak resident memory of its largest process.
   int64_t rss_peak_bytes = 0;

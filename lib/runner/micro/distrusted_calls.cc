@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -137,18 +138,27 @@ double Now() {
   return static_cast<double>(now.tv_sec) + 1e-9 * now.tv_nsec;
 }
 
+// The state in a file /proc/…/stat; 0 if there is none.
+char StateIn(const std::string& path) {
+  const std::string stat = Root().ReadText(path);
+  // The name before it may have any characters.
+  const size_t end = stat.rfind(") ");
+  return end == std::string::npos ? 0 : stat[end + 2];
+}
+
 // Whether a thread of the process runs, or would if it had a processor.
 bool HasRunningThread(pid_t pid) {
-  const Root root;
   const std::string folder = absl::StrCat("/proc/", pid, "/task");
-  for (const std::string& thread : root.List(folder)) {
-    const std::string stat =
-        root.ReadText(absl::StrCat(folder, "/", thread, "/stat"));
-    // The name before it may have any characters.
-    const size_t end = stat.rfind(") ");
-    if (end != std::string::npos && stat[end + 2] == 'R') return true;
+  for (const std::string& thread : Root().List(folder)) {
+    if (StateIn(absl::StrCat(folder, "/", thread, "/stat")) == 'R') return true;
   }
   return false;
+}
+
+// Whether the process has not ended. Nobody waits for some that have.
+bool IsThere(pid_t pid) {
+  const char state = StateIn(absl::StrCat("/proc/", pid, "/stat"));
+  return state != 0 && state != 'Z' && state != 'X';
 }
 
 // From the kernel: what a generator draws could be computed from what it drew.
@@ -369,7 +379,7 @@ void DistrustedCalls::Keep(const OutputItem& output) {
 void DistrustedCalls::LookWhileIdle() {
   const auto pid = static_cast<pid_t>(child_->pid());
   // It only forks, and may have been left a thread.
-  const auto server = static_cast<pid_t>(child_->server_pid());
+  const pid_t server = child_->server().pid();
   ++looks_;
   for (int i = 0; i < kSteps; ++i) {
     absl::SleepFor(kStep);
@@ -412,13 +422,16 @@ double DistrustedCalls::handover_s() const {
 }
 
 absl::Status DistrustedCalls::FindFault() const {
-  const auto pid = static_cast<pid_t>(child_->pid());
-  const size_t processes = ProcessTree(Root(), pid).size();
-  if (processes > 1) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("distrust: it keeps ", processes - 1,
-                     processes == 2 ? " other process" : " other processes",
-                     ", whose work no call shows"));
+  // Also those that it started when it was imported, which is in its server.
+  const LibraryServer& server = child_->server();
+  const std::vector<pid_t> tree = ProcessTree(Root(), server.pid());
+  const size_t processes = absl::c_count_if(tree, IsThere);
+  const size_t known = 1 + server.children();
+  if (processes > known) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "distrust: it keeps ", processes - known,
+        processes == known + 1 ? " other process" : " other processes",
+        ", whose work no call shows"));
   }
   if (looks_ >= kLeastLooks && 2 * busy_looks_ > looks_) {
     return absl::FailedPreconditionError(

@@ -40,6 +40,7 @@ constexpr absl::Duration kGreeting = absl::Seconds(5);
 constexpr size_t kMostGreeting = 300;
 constexpr char kGreetingWord[] = "feedrate ";
 constexpr int kMostWords = 1000;
+constexpr size_t kMostOrder = size_t{1} << 20;
 
 absl::Status Errno(absl::string_view what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
@@ -353,6 +354,9 @@ absl::StatusOr<absl::optional<RankOrder>> RankFollower::Next(int interrupt_fd) {
       signature = first[2];
     }
     if (lines.size() == wanted) break;
+    if (inbox_.unfinished() > kMostOrder) {
+      return absl::DataLossError("rank 0 sends an order without an end");
+    }
     if (inbox_.closed()) return absl::optional<RankOrder>();
     pollfd waits[] = {{inbox_.fd(), POLLIN, 0}, {interrupt_fd, POLLIN, 0}};
     poll(waits, 2, -1);

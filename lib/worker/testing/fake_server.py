@@ -54,6 +54,11 @@ def probe_after_the_end(replies):
     os.write(replies, json.dumps({**reply, **probes}).encode() + b"\n")
 
 
+def say_nothing_often(_):
+    os.write(2, b"\n" * 10_000_000 + b"done\n")
+    os._exit(3)
+
+
 FAULTS = {
     "segfault": lambda _: ctypes.string_at(0),
     "exit": lambda _: os._exit(3),
@@ -64,6 +69,7 @@ FAULTS = {
     "allocate": take_memory,
     "orphan": keep_pipe_open_in_another,
     "probes": probe_after_the_end,
+    "newlines": say_nothing_often,
     "slow": speak_and_answer_late,
 }
 
@@ -104,6 +110,11 @@ def answer(command, replies):
         return {"seeded": True}
     if op == "call":
         return call(command, answer.transform)
+    if op == "output" and answer.transform == "pipe":
+        # Who opens it waits for somebody who writes.
+        path = tempfile.mkdtemp() + "/pipe"
+        os.mkfifo(path)
+        return {"fd": os.open(path, os.O_PATH), "outputs": [{}]}
     if op == "output":
         memory = os.memfd_create("output")
         os.write(memory, bytes(range(12)))
@@ -138,6 +149,9 @@ def serve():
         sys.exit(1)
     if "--die" in sys.argv:
         sys.exit("cannot open shared object file")
+    if "--flood" in sys.argv:
+        while True:
+            control.sendall(b"x" * 65536)
     versions = {"fake": os.environ.get("FAKE_VERSION", "1.2")}
     say({"hello": 1, "pid": os.getpid(), "versions": versions, "import_s": 0})
     while True:
@@ -152,6 +166,8 @@ def serve():
                 child(*fds[:3])
             for fd in fds:
                 os.close(fd)
+            if "--name-another" in sys.argv:
+                pid = os.getppid()
             say({"pid": pid})
         else:
             pid, status, usage = os.wait4(request["pid"], 0)
