@@ -58,6 +58,7 @@ ToolInfo Info() {
 }
 
 absl::StatusOr<ExitCode> RunDistrusted(RunOptions options) {
+  RETURN_IF_ERROR(AdoptProcesses());
   const Confinement confinement = FindConfinement();
   ASSIGN_OR_RETURN(const std::string folder,
                    MakeTemporaryFolder("feedrate-distrust-"));
@@ -73,6 +74,8 @@ absl::StatusOr<ExitCode> RunDistrusted(RunOptions options) {
               << "; their rows have the label not_confined\n";
   }
   absl::StatusOr<ExitCode> code = RunJobs(options);
+  // Who starts others without end is left alone: its rows have failed.
+  EndProcesses().IgnoreError();
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   return code;
