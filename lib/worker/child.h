@@ -80,6 +80,7 @@ class MeasuredChild {
   int64_t pid() const { return pid_; }
   // Has forked the child.
   const LibraryServer& server() const { return *server_; }
+  int64_t server_pid() const { return server_->pid(); }
   bool alive() const { return end_.ok(); }
 
  private:
