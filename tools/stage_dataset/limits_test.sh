@@ -53,6 +53,18 @@ for limit in 1000 0; do
   rm -r limited
 done
 
+# No room for the stack of a thread. Sanitizers need more address space at start.
+if (ulimit -v 20000 && "$tool" --version >/dev/null 2>&1); then
+  code=0
+  said=$( (ulimit -v 20000 && "$tool" --source=set.tar --dest=threads) 2>&1) ||
+    code=$?
+  [[ $code -eq 2 && $said == *"cannot start a thread"*"run it again"* ]] ||
+    fail "no threads: exit $code: $said"
+  "$tool" --source=set.tar --dest=threads 2>/dev/null || fail "after no threads"
+else
+  echo "the test without threads is left out: the program does not start"
+fi
+
 # A full disk.
 mkdir small
 if [[ $EUID -eq 0 ]] && mount -t tmpfs -o size=4m tmpfs small 2>/dev/null; then

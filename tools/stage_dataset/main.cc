@@ -5,6 +5,7 @@
 //
 // One static binary that needs nothing installed: it is the first program to
 // run on a bare machine.
+#include <cxxabi.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -13,7 +14,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
+#include <string_view>
+#include <typeinfo>
 #include <vector>
 
 #include "lib/staging/stage.h"
@@ -44,6 +48,23 @@ void HandleSignals() {
     action.sa_handler = &OnSignal;
     sigaction(number, &action, nullptr);
   }
+}
+
+// A thread or memory that the system refuses; what is staged stays. This file
+// is compiled without exceptions, but the standard library throws them.
+[[noreturn]] void OnTerminate() {
+  const std::type_info* const type = abi::__cxa_current_exception_type();
+  const std::string_view name = type == nullptr ? "" : type->name();
+  const char* what = nullptr;
+  if (name == "St12system_error") what = "cannot start a thread";
+  if (name == "St9bad_alloc") what = "out of memory";
+  if (what == nullptr) abort();  // A bug.
+  tar::KillAllSubprocesses();
+  fprintf(stderr,
+          "stage_dataset: %s; run it again to go on, with more memory and "
+          "processes (ulimit -v, -u) or with --threads=1\n",
+          what);
+  _exit(tar::Status::kRunFailed);
 }
 
 int Complain(const tar::Status& status) {
@@ -128,5 +149,6 @@ int Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   feedrate::HandleSignals();
+  std::set_terminate(&feedrate::OnTerminate);
   return feedrate::Run(std::vector<std::string>(argv + 1, argv + argc));
 }
