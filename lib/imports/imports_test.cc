@@ -1,7 +1,6 @@
 #include "lib/imports/imports.h"
 
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <numeric>
 #include <string>
@@ -356,23 +355,6 @@ TEST(NvbenchTest, SamplesBesideTheFileAreRead) {
   EXPECT_EQ(rows[1].counters().at("cold_bw_global_bytes_per_second"), 5.9e11);
   EXPECT_EQ(rows[2].status(), "unsupported");
   EXPECT_EQ(rows[2].reason(), "Not enough registers.");
-}
-
-// The rest of the samples were taken for all.
-TEST(NvbenchTest, ACutFileOfSamplesIsRefused) {
-  const std::string folder = ::testing::TempDir() + "/cut";
-  std::filesystem::create_directories(folder + "/nvbench.json-bin");
-  for (const char* const file : {"nvbench.json", "nvbench.json-bin/0.bin"}) {
-    std::filesystem::copy_file(Data(file), JoinPath(folder, file));
-  }
-  const std::string samples = folder + "/nvbench.json-bin/0.bin";
-  std::filesystem::permissions(samples, std::filesystem::perms::owner_all);
-  std::filesystem::resize_file(samples, 12);
-  Importer importer({"nvbench", {}},
-                    [](const Row&) { return absl::OkStatus(); });
-  const absl::Status status = importer.ReadPath(folder + "/nvbench.json");
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("its file of samples has 3 of 20"));
 }
 
 TEST(NvbenchTest, CsvHoldsTheSameJobs) {

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -5,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/files.h"
 #include "lib/imports/imports.h"
 
 namespace feedrate {
@@ -188,6 +190,24 @@ TEST(ImporterTest, AFolderWithoutResultsIsNamed) {
   const absl::Status status = importer.ReadPath("lib/imports/testdata/asv");
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("no result of jmh in this folder"));
+}
+
+// The rest of the samples were taken for all.
+TEST(ImporterTest, ACutFileOfSamplesIsRefused) {
+  const std::string folder = ::testing::TempDir() + "/cut";
+  std::filesystem::create_directories(folder + "/nvbench.json-bin");
+  for (const char* const file : {"nvbench.json", "nvbench.json-bin/0.bin"}) {
+    std::filesystem::copy_file(absl::StrCat("lib/imports/testdata/", file),
+                               JoinPath(folder, file));
+  }
+  const std::string samples = folder + "/nvbench.json-bin/0.bin";
+  std::filesystem::permissions(samples, std::filesystem::perms::owner_all);
+  std::filesystem::resize_file(samples, 12);
+  Importer importer({"nvbench", {}},
+                    [](const Row&) { return absl::OkStatus(); });
+  const absl::Status status = importer.ReadPath(folder + "/nvbench.json");
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("its file of samples has 3 of 20"));
 }
 
 }  // namespace

@@ -42,8 +42,7 @@ namespace {
 
 // Items differ in size, so the first batch predicts the others badly.
 constexpr double kHangFactor = 10;
-// How long a loader runs that is only compared with, in seconds; for
-// `--diagnose` also how often.
+// How long a loader runs that is only compared with; for --diagnose how often.
 constexpr double kTrialS = 2;
 constexpr int kDiagnoseRounds = 5;
 constexpr double kDiagnoseS = 1;
