@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -67,6 +68,7 @@ absl::StatusOr<Preflight> RunPreflight(const PreflightPolicy& policy,
                                        Subject* subject) {
   Preflight seen;
   double waited_s = 0;
+  double least_s = std::numeric_limits<double>::infinity();
   if (policy.first_items > 0) {
     TimeRequest request;
     request.count = std::min(policy.first_items, num_items);
@@ -87,11 +89,18 @@ absl::StatusOr<Preflight> RunPreflight(const PreflightPolicy& policy,
     seen.elapsed_s += elapsed_s;
     waited_s += std::clamp(timing.waited_s(), 0.0, elapsed_s);
     seen.items += timing.items();
+    for (const double sample_s : timing.samples_s()) {
+      least_s =
+          std::min(least_s, sample_s / static_cast<double>(request.chunk));
+    }
     if (seen.elapsed_s > policy.max_s) break;
   }
-  // A quick transform on a busy machine is not slow.
-  seen.per_item_s = (seen.elapsed_s - waited_s) /
-                    static_cast<double>(std::max<int64_t>(seen.items, 1));
+  // A quick transform on a busy machine is not slow. Waits between samples
+  // count too, so there is no less than the quickest sample.
+  seen.per_item_s =
+      std::max(seen.items > 0 ? least_s : 0,
+               (seen.elapsed_s - waited_s) /
+                   static_cast<double>(std::max<int64_t>(seen.items, 1)));
   const bool too_long = seen.elapsed_s > policy.max_s;
   const bool slow = seen.per_item_s >= policy.slow_threshold_s;
   seen.stops_early = policy.slow_skip && (too_long || slow);

@@ -27,7 +27,7 @@ PROBE = """
   const visible = (e) => e.getClientRects().length > 0;
   const all = (s) => Array.from(document.querySelectorAll(s));
   const wide = all("body *").filter((e) =>
-    visible(e) && !e.closest(".scroll") && !e.closest("pre") &&
+    visible(e) && !e.closest(".scroll, nav, pre") &&
     e.id !== "tip" && e.getBoundingClientRect().right > innerWidth + 1);
   const table = document.querySelector(".table[data-filter] table");
   const heading = table.querySelector("thead th.n button");
@@ -111,7 +111,7 @@ HISTORY_PROBE = """
   const all = (s) => Array.from(document.querySelectorAll(s));
   const visible = (e) => e.getClientRects().length > 0;
   const wide = all("body *").filter((e) =>
-    visible(e) && !e.closest(".scroll") && !e.closest("pre") &&
+    visible(e) && !e.closest(".scroll, nav, pre") &&
     e.id !== "tip" && e.getBoundingClientRect().right > innerWidth + 1);
   const svg = document.querySelector(".explorer svg");
   const says = document.querySelector(".explorer p");
