@@ -170,7 +170,9 @@ class Trial:
 
     def is_right(self, code, said):
         if not self.fault:
-            return code == 0
+            # A short training may end before its last kill, and audit says so.
+            late = re.search(r"^only \d+ of \d+ kills? came", said)
+            return code == 0 or (code == 4 and late is not None)
         expected = 4 if self.fault == "unreadable" else 3
         words = FAULTS[self.fault][0]
         return code == expected and re.search(words, said) is not None
