@@ -76,7 +76,7 @@ bool LeaveNamespaces(bool ends_all) {
   const uid_t uid = getuid();
   const gid_t gid = getgid();
   const int kinds = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC;
-  // Of namespaces of processes there may be few: then they are not ended so.
+  // The kernel may refuse a process namespace; the rest works without one.
   if (!(ends_all && unshare(kinds | CLONE_NEWPID) == 0) &&
       unshare(kinds) != 0) {
     return false;

@@ -62,8 +62,8 @@ using NvmlDeviceResetGpuLockedClocksFn = NvmlReturn (*)(NvmlDevice device);
 // Degrees Celsius. `sensor` is 0.
 using NvmlDeviceGetTemperatureFn = NvmlReturn (*)(NvmlDevice device, int sensor,
                                                   unsigned* degrees);
-// Of error correction (ECC) and of dividing the GPU (MIG): 1 is on. The second
-// value holds after the next start.
+// Modes of error correction (ECC) and of GPU division (MIG); 1 is on. The
+// second value holds after the next start.
 using NvmlDeviceGetEccModeFn = NvmlReturn (*)(NvmlDevice device, int* current,
                                               int* pending);
 using NvmlDeviceGetMigModeFn = NvmlReturn (*)(NvmlDevice device,

@@ -15,7 +15,7 @@ namespace feedrate {
 // Not thread-safe.
 class RunGpu {
  public:
-  // Of the first GPU that CUDA_VISIBLE_DEVICES leaves, through the first of
+  // Opens the first GPU that CUDA_VISIBLE_DEVICES leaves, with the first of
   // `libraries` (NvmlLibraries) that can be loaded. Null if there is none.
   static std::unique_ptr<RunGpu> Open(
       const std::vector<std::string>& libraries);

@@ -377,7 +377,7 @@ absl::StatusOr<TimedCommandResult> RunTimedCommand(const TimedCommand& spec) {
 absl::StatusOr<std::unique_ptr<LiveCommand>> LiveCommand::Start(
     const TimedCommand& spec) {
   ASSIGN_OR_RETURN(const Image image, ImageOf(spec));
-  // Of a pipe, one that nobody reads would end this process.
+  // A write to a pipe that nobody reads would end this process (SIGPIPE).
   int in[2], out[2], error[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0 ||
       pipe2(out, O_CLOEXEC) != 0 || pipe2(error, O_CLOEXEC) != 0) {

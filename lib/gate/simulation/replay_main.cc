@@ -89,7 +89,7 @@ void AddTo(const Count& part, Count* all) {
 // Suites per kind of noise, of so many rows each.
 constexpr int kElsewhereSuites = 30;
 constexpr int kElsewhereJobs = 200;
-// Of a hundred medians, so many must lie where they should: 95, give or take.
+// Percent of the medians that must lie in their interval, and the tolerance.
 constexpr double kElsewherePercent = 95;
 constexpr double kElsewhereWithin = 3;
 

@@ -10,7 +10,7 @@ namespace feedrate {
 // What a batch has besides its samples' number.
 struct ExportedShape {
   SampleShape sample;
-  // Of each sample, as a dimension of their own; 0: none.
+  // Frames per sample, which get a dimension of their own. 0 means none.
   int frames = 0;
 };
 
