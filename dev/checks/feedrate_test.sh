@@ -162,6 +162,14 @@ for command in ./feedrate "$bundle/bin/feedrate"; do
   grep -q '^  mix_block_length 4: .* samples/s' "$work/takeaways" ||
     fail "study: $(cat "$work/takeaways")"
 done
+# A million batches do not fit into a second: it stops, says so, and exits with 3.
+code=0
+./feedrate study --output="$work/late" --steps=1000000 --minutes=0.01 \
+  --dataset=synthetic:episodes,datasets=2,episodes=2,frames=8 mix_block cpus \
+  >"$work/takeaways" 2>"$work/err" || code=$?
+expect_eq "a study without time" "$code" 3
+expect_eq "studies that say so" \
+  "$(grep -c 'its time was over after 0 of 6 rounds' "$work/takeaways")" 2
 err="$(./feedrate study --output=x no_such 2>&1)" && fail "no_such is a study"
 [[ "$err" == *"no study no_such; there are cpus,"* ]] || fail "study: $err"
 rm "$bundle/bin/mixture"

@@ -5,8 +5,9 @@
 # batches, figures, mixture_summary.txt and the trainings of the best three
 # settings.
 #
-#   dev/studies/study_mixture.sh
-#   STEPS=1200 ROUNDS=10 dev/studies/study_mixture.sh metadata     to decide by
+#   dev/studies/study_mixture.sh                   at most about 30 minutes
+#   STEPS=1200 ROUNDS=10 MINUTES=0 dev/studies/study_mixture.sh metadata
+#                                                  to decide by, without a limit
 #
 # tf.data's part needs its environment (make envs GROUPS=tensorflow), training
 # needs libtorch (make torch). A part that lacks one is skipped with a warning.
@@ -20,6 +21,9 @@ out="${OUT:-study_mixture}"
 # have an interval of 95%.
 steps="${STEPS:-40}"
 rounds="${ROUNDS:-6}"
+# For all, after building; 0 is no limit. Trainings get a third.
+minutes="${MINUTES:-30}"
+[[ "$minutes" =~ ^[0-9]{1,4}$ ]] || die "MINUTES=$minutes is no number from 0 to 9999"
 # Half of the public study's data sets, so that a small study stays small; frames
 # enough for ten pairs of every episode.
 dataset="${DATASET:-synthetic:episodes,datasets=14,episodes=8,frames=60,seed=1}"
@@ -49,6 +53,12 @@ fi
 dev/setup.sh build
 dev/bazel.sh build --ui_event_filters=-info --show_result=0 "${targets[@]}"
 
+for_studies="$minutes"
+if [[ -n "$trains" ]]; then for_studies="$(((2 * minutes + 2) / 3))"; fi
+limit=""
+if ((minutes > 0)); then limit=", in about $minutes minutes at most"; fi
+say "${#studies[@]} studies of $rounds rounds, $steps steps each$limit"
+
 mkdir -p "$out"
 # One folder for the study and for the training.
 if [[ "$dataset" == synthetic:* ]]; then
@@ -60,11 +70,14 @@ fi
 # 3: some settings failed, and were told; the others are worth their figures.
 code=0
 tools/mixture/study.py "--output=$out" "--steps=$steps" "--rounds=$rounds" \
-  "--dataset=$folder" "${studies[@]}" || code=$?
+  "--minutes=$for_studies" "--dataset=$folder" "${studies[@]}" || code=$?
 [[ "$code" == 0 || "$code" == 3 ]] || exit "$code"
 
 rows=()
-for study in "${studies[@]}"; do rows+=("$out/$study.jsonl"); done
+for study in "${studies[@]}"; do
+  if [[ -s "$out/$study.jsonl" ]]; then rows+=("$out/$study.jsonl"); fi
+done
+[[ ${#rows[@]} -gt 0 ]] || die "no study has rows; give it more MINUTES"
 bazel-bin/tools/report/report "${rows[@]}" "--svg=$out" \
   "--output=$out/report.html" --title="Study of mixtures"
 say "figures and mixture_summary.txt are in $out"
@@ -76,6 +89,7 @@ elif [[ -n "$trains" ]]; then
   echo
   echo "the best settings, feeding a training:"
   tools/mixture/train_best.py "--dataset=$folder" \
-    "--output=$out/train.jsonl" "--rounds=$rounds" "$out/best.jsonl"
+    "--output=$out/train.jsonl" "--rounds=$rounds" \
+    "--minutes=$((minutes > 0 ? minutes / 3 + 1 : 0))" "$out/best.jsonl"
 fi
 exit "$code"

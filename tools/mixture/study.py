@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares mixture settings that run alternately.
 
-    feedrate study --output=DIR [--rounds=6] [--steps=160] [STUDY...]
+    feedrate study --output=DIR [--rounds=6] [--steps=160] [--minutes=N] STUDY...
 
 A study is a config under configs/mixture/studies: one axis, its values compared
 with the first of them. Without a name, all of them run. In every round each
@@ -9,7 +9,8 @@ setting runs once, in a new random order, so that slow drift in machine speed
 affects all settings equally; a single run of each can show a difference that is
 not there. Takeaways are ratios of samples per second within rounds: the
 Hodges-Lehmann estimate and the exact interval of signed ranks, at least 95%
-sure, which takes at least six rounds.
+sure, which takes at least six rounds. With --minutes, studies share the time:
+one whose part is over stops, and its takeaways say after how many rounds.
 
 Rows and batches go to DIR, takeaways to standard output and DIR/takeaways.txt,
 the best settings to DIR/best.jsonl: each a JSON object of its settings, the
@@ -26,10 +27,12 @@ import os
 import pathlib
 import random
 import re
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 # A bundle has this file in libexec, a checkout in tools/mixture.
@@ -40,6 +43,8 @@ STUDIES = ROOT / "configs/mixture/studies"
 INTEREST = 0.05
 CONFIDENCE = 0.95
 CPUS = "cpus"
+# Of `mixture`: SIGINT ended it, and what it wrote is whole.
+INTERRUPTED = 130
 
 
 @dataclasses.dataclass
@@ -66,7 +71,6 @@ class Setting:
         return list(self.speed_by_round().values())
 
     def speed_by_round(self):
-        """`mixture` adds rounds to settings whose median is not stable yet."""
         return {
             row["run_index"]: row["mixture"]["samples_per_s"]
             for row in self.rows
@@ -140,8 +144,9 @@ def compare_speeds(first, other):
     return None if found is None else Comparison(*map(math.exp, found))
 
 
-def takeaways(settings):
-    """Lines about the settings of one study."""
+def takeaways(settings, rounds=0):
+    """Lines about the settings of one study that was to have so many rounds; 0:
+    as many as it has."""
     good = [one for one in settings if not one.failure()]
     first = good[0] if good else settings[0]
     lines = [f"{first.study}: against {first.name}"]
@@ -170,6 +175,12 @@ def takeaways(settings):
     labels = {label for s in settings for r in s.rows for label in r["labels"]}
     if "indicative" in labels:
         lines.append("  indicative: fewer steps than a decision needs")
+    fewest = min(len(one.rows) for one in settings)
+    if fewest < rounds:
+        lines.append(
+            f"  its time was over after {fewest} of {rounds} rounds; give it"
+            " more --minutes"
+        )
     return lines
 
 
@@ -243,29 +254,38 @@ def common_flags(config, flags):
     return found + ([f"--dataset={flags.dataset}"] if flags.dataset else [])
 
 
-def run_mixture(arguments, output, cpus=None):
+def run_mixture(arguments, output, until, cpus=None):
     """The rows that the program prints, by job; all it prints is appended to
-    the file `output`. Exits where it fails; rows tell of runs that did."""
+    the file `output`. Interrupts it at the time `until`. Exits where it fails;
+    rows tell of runs that did."""
     pin = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
-    done = subprocess.run(
-        [program("mixture"), *arguments, "--output=-"],
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=pin,
-    )
+    # Rounds that one setting has and the first has not compare nothing.
+    whole = [program("mixture"), *arguments, "--stable_within=0", "--output=-"]
+    late = False
+    with subprocess.Popen(
+        whole, stdout=subprocess.PIPE, text=True, preexec_fn=pin
+    ) as process:
+        try:
+            left = None if until is None else max(1, until - time.monotonic())
+            printed, _ = process.communicate(timeout=left)
+        except subprocess.TimeoutExpired:
+            late = True
+            process.send_signal(signal.SIGINT)
+            printed, _ = process.communicate()
+    code = process.returncode
     with open(output, "a") as file:
-        file.write(done.stdout)
+        file.write(printed)
     # 3: some data cannot be used, and the takeaways say so.
-    if done.returncode not in (0, 3):
-        sys.exit(f"mixture: exit {done.returncode}")
+    if code not in (0, 3) and not (late and code == INTERRUPTED):
+        sys.exit(f"mixture: exit {code}")
     rows = collections.defaultdict(list)
-    for record in map(json.loads, done.stdout.splitlines()):
+    for record in map(json.loads, printed.splitlines()):
         if record["record"] == "row" and record["library"] != "null":
             rows[record["job_id"]].append(record)
     return rows
 
 
-def run_study(study, flags, folder):
+def run_study(study, flags, folder, until):
     text = (STUDIES / f"{study}.textproto").read_text()
     config = folder / f"{study}.textproto"
     config.write_text(with_steps(text, flags.steps, flags.warmup))
@@ -273,10 +293,10 @@ def run_study(study, flags, folder):
     output = flags.output / f"{study}.jsonl"
     output.unlink(missing_ok=True)
     if study == CPUS:
-        run_on_processors(settings, flags, config, output)
+        run_on_processors(settings, flags, config, output, until)
         return settings
     # The program lets the settings of a sweep take turns by itself.
-    rows = run_mixture(common_flags(config, flags), output)
+    rows = run_mixture(common_flags(config, flags), output, until)
     for setting in settings:
         found = rows[setting.job["job_id"]]
         setting.rows = sorted(found, key=lambda row: row["run_index"])
@@ -291,7 +311,7 @@ def said_of(text):
     ]
 
 
-def run_on_processors(settings, flags, config, output):
+def run_on_processors(settings, flags, config, output, until):
     """A round at a time, in another order each: processors are the program's
     own, so it cannot take turns with them."""
     draw = random.Random(flags.seed)
@@ -302,10 +322,17 @@ def run_on_processors(settings, flags, config, output):
         arguments.append(f"--dataset={flags.dataset}")
     for number in range(flags.rounds):
         for setting in draw.sample(settings, len(settings)):
+            if until is not None and time.monotonic() >= until:
+                return
             job = setting.job | {"run_indexes": [number]}
             jobs.write_text(json.dumps(job) + "\n")
-            rows = run_mixture(arguments, output, setting.cpus)
+            rows = run_mixture(arguments, output, until, setting.cpus)
             setting.rows += rows[setting.job["job_id"]]
+
+
+def check_minutes(parser, flags):
+    if not 0 <= flags.minutes < math.inf:
+        parser.error("--minutes must be 0 (no limit) or more")
 
 
 def parse_flags():
@@ -320,6 +347,9 @@ def parse_flags():
     parser.add_argument("--steps", type=int, default=160)
     parser.add_argument("--warmup", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--minutes", type=float, default=0, help="limit; 0 (default): none"
+    )
     parser.add_argument("--dataset", default="")
     parser.add_argument("--best", type=int, default=3)
     parser.add_argument("studies", nargs="*", metavar="STUDY", default=known)
@@ -327,6 +357,7 @@ def parse_flags():
     for study in flags.studies:
         if study not in known:
             parser.error(f"no study {study}; there are {', '.join(known)}")
+    check_minutes(parser, flags)
     return flags
 
 
@@ -334,11 +365,16 @@ def main():
     flags = parse_flags()
     flags.output.mkdir(parents=True, exist_ok=True)
     lines, every = [], []
+    end = time.monotonic() + 60 * flags.minutes if flags.minutes else None
     with tempfile.TemporaryDirectory() as folder:
-        for study in flags.studies:
-            settings = run_study(study, flags, pathlib.Path(folder))
+        for number, study in enumerate(flags.studies):
+            until = None
+            if end is not None:
+                now = time.monotonic()
+                until = now + max(0, end - now) / (len(flags.studies) - number)
+            settings = run_study(study, flags, pathlib.Path(folder), until)
             every += settings
-            found = takeaways(settings)
+            found = takeaways(settings, flags.rounds)
             print("\n".join(found), flush=True)
             lines += found
     (flags.output / "takeaways.txt").write_text("\n".join(lines) + "\n")

@@ -90,7 +90,6 @@ class ComparisonTest(unittest.TestCase):
             self.assertTrue(math.isclose(value, 1.2))
 
     def test_rounds_that_only_one_has_are_left_out(self):
-        # `mixture` measured the second setting twice more than planned.
         first = setting("a", FIRST)
         other = setting("b", [2 * s for s in FIRST] + [1, 1])
         self.assertIn("2.000x", study.takeaways([first, other])[2])
@@ -109,6 +108,13 @@ class TextTest(unittest.TestCase):
         self.assertIn("150 samples/s", lines[2])
         self.assertIn("1.500x (1.500 to 1.500): faster", lines[2])
         self.assertIn("indicative", lines[3])
+
+    def test_a_study_that_ran_out_of_time_says_so(self):
+        half = [setting("x 1", FIRST), setting("x 2", FIRST[:3])]
+        self.assertIn("too few rounds", study.takeaways(half, 6)[2])
+        self.assertIn("after 3 of 6 rounds", study.takeaways(half, 6)[-1])
+        whole = [setting("x 1", FIRST), setting("x 2", FIRST)]
+        self.assertNotIn("rounds", study.takeaways(whole, 6)[-1])
 
     def test_a_setting_that_failed_is_told_and_not_compared(self):
         broken = setting("x 1", [200])

@@ -5,7 +5,8 @@
 
 Prints how fast a small ViT trains if a mixture with these settings feeds it,
 and how much of a step it waits for data. A loader that is faster than the
-training needs gains nothing: then all waits are near zero.
+training needs gains nothing: then all waits are near zero. With --minutes no
+round begins after that time, and a line says how many there were.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import time
 
 import study
 
@@ -86,17 +88,29 @@ def main():
     parser.add_argument("--warmup", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument(
+        "--minutes", type=float, default=0, help="limit; 0 (default): none"
+    )
     parser.add_argument("best", type=pathlib.Path)
     flags = parser.parse_args()
+    study.check_minutes(parser, flags)
+    end = time.monotonic() + 60 * flags.minutes
     best = [json.loads(line) for line in flags.best.read_text().splitlines()]
     flags.output.unlink(missing_ok=True)
     rows = [[] for _ in best]
     for number in range(flags.rounds):
+        if number > 0 and flags.minutes and time.monotonic() >= end:
+            break
         # Every setting is first, second, third in turn.
         for place in range(len(best)):
             at = (number + place) % len(best)
             rows[at].append(train_once(best[at]["settings"], flags))
     print("\n".join(lines_of(best, rows)))
+    if best and len(rows[0]) < flags.rounds:
+        print(
+            f"  the time was over after {len(rows[0])} of {flags.rounds}"
+            " rounds; give it more --minutes"
+        )
     return 0
 
 
