@@ -116,6 +116,11 @@ cp -r testdata "$fresh"
 first="$(cd "$fresh" && ./feedrate)" || fail "feedrate alone, unbuilt: $?"
 [[ "$first" == *"./feedrate bench FOLDER"* && "$first" != *"bench ."* ]] ||
   fail "in a fresh checkout: $first"
+printf '#!/bin/sh\nexec sleep 60\n' >"$fresh/nvidia-smi"
+chmod +x "$fresh/nvidia-smi"
+first="$(cd "$fresh" && PATH="$fresh:$PATH" ./feedrate)" || fail "a GPU that hangs: $?"
+[[ "$first" == *"a driver that does not answer (nvidia-smi)"* ]] ||
+  fail "a GPU that hangs: $first"
 code=0
 err="$("$fresh/feedrate" bench testdata/media 2>&1)" || code=$?
 expect_eq "bench of an unbuilt checkout" "$code $err" \

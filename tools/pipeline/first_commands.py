@@ -14,21 +14,31 @@ import bench_folder
 # A look at a folder, such as one's home, must not take longer.
 MOST_FILES = 20_000
 MOST_S = 0.5
+NO_ANSWER = "a driver that does not answer (nvidia-smi)"
 
 
-def output_of(*command):
-    """The first line that a command prints; empty if it does not work."""
+def output_of(*command, late=""):
+    """The first line that a command prints; empty if it does not work, and
+    `late` if it does not end."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=3
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return ""
+    except subprocess.TimeoutExpired:
+        return late
     return done.stdout.partition("\n")[0] if done.returncode == 0 else ""
 
 
 def gpu():
-    return output_of("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+    """Its name, or NO_ANSWER; empty without one."""
+    return output_of(
+        "nvidia-smi",
+        "--query-gpu=name",
+        "--format=csv,noheader",
+        late=NO_ANSWER,
+    )
 
 
 def torch():
@@ -48,7 +58,7 @@ def suggestions(found, card, device):
             "bench .",
             f"how fast these {files} load, what limits it, what it would feed",
         )
-    if device == "cuda" and card:
+    if device == "cuda" and card and card != NO_ANSWER:
         yield (
             "train --model=vit5_small --device=cuda",
             "a training step on this GPU, part by part, and what limits it",
