@@ -2,10 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include <cstring>
 #include <filesystem>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "lib/base/files.h"
 #include "lib/media/image_file.h"
@@ -209,6 +213,31 @@ TEST(ParallelTest, DoesEachItemOnceWhateverTheThreads) {
       EXPECT_EQ(calls, std::vector<int>(count, 1));
     }
   }
+}
+
+// Until the end of a scope the system refuses threads: their stacks would not
+// fit into the address space.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge = before_;
+    pthread_attr_setstacksize(&huge, size_t{1} << 50);
+    pthread_setattr_default_np(&huge);
+  }
+  ~NoThreads() { pthread_setattr_default_np(&before_); }
+
+ private:
+  pthread_attr_t before_;
+};
+
+// The exception ended the program.
+TEST(ParallelTest, DoesAllWhereTheSystemRefusesThreads) {
+  const NoThreads no_threads;
+  EXPECT_THROW(std::thread([] {}).join(), std::system_error);
+  std::vector<int> calls(1000);
+  ParallelFor(1000, 7, [&](int64_t i) { ++calls[i]; });
+  EXPECT_EQ(calls, std::vector<int>(1000, 1));
 }
 
 TEST(ParallelTest, ThisProcessMayRunSomewhere) {

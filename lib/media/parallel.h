@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "lib/base/threads.h"
+
 namespace feedrate {
 
 // The number of processors that this process may run on.
@@ -19,7 +21,7 @@ inline int UsableProcessors() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-// Calls `work(i)` once for each i in [0, count), on `threads` threads, in
+// Calls `work(i)` once for each i in [0, count), on up to `threads` threads, in
 // roughly ascending order. 0 threads uses UsableProcessors(). Items differ in
 // cost, so each thread takes the next one when it is done. Returns when all are
 // done; their writes are visible then.
@@ -31,10 +33,9 @@ void ParallelFor(int64_t count, int threads, const Work& work) {
       work(i);
   };
   if (threads <= 0) threads = UsableProcessors();
-  std::vector<std::thread> others;
-  for (int64_t t = 1; t < std::min<int64_t>(threads, count); ++t) {
-    others.emplace_back(run);
-  }
+  const auto help = [&run](int64_t) { run(); };
+  std::vector<std::thread> others =
+      StartThreads(std::min<int64_t>(threads, count) - 1, help);
   run();
   for (std::thread& other : others) other.join();
 }

@@ -23,6 +23,7 @@
 #include "lib/analysis/rows/row_reader.h"
 #include "lib/analysis/rows/row_templates.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/threads.h"
 #include "lib/records/record_io.h"
 #include "lib/records/row.pb.h"
 
@@ -207,10 +208,10 @@ class Aggregator : public RowAggregator {
       workers.push_back(
           std::make_unique<BlockWorker>(&query_, &blocks, logs_[i].get()));
     }
-    std::vector<std::thread> helpers;
-    for (size_t i = 1; i < threads; ++i) {
-      helpers.emplace_back([&workers, i] { workers[i]->Run(); });
-    }
+    // Blocks that a helper does not take are left to the others.
+    const auto help = [&workers](int64_t i) { workers[i + 1]->Run(); };
+    std::vector<std::thread> helpers =
+        StartThreads(static_cast<int64_t>(threads) - 1, help);
     workers[0]->Run();
     for (std::thread& helper : helpers) helper.join();
     RETURN_IF_ERROR(blocks.status());

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "lib/analysis/rows/fields.h"
 #include "lib/analysis/rows/row_log.h"
+#include "lib/base/threads.h"
 #include "lib/stats/quantiles.h"
 #include "lib/stats/summary.h"
 
@@ -29,14 +30,12 @@ namespace feedrate {
 template <typename Work>
 void ForEachInParallel(size_t threads, size_t count, const Work& work) {
   std::atomic<size_t> next{0};
-  const auto run = [&] {
+  const auto run = [&](int64_t) {
     for (size_t i = next++; i < count; i = next++) work(i);
   };
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < std::min(threads, count); ++i) {
-    helpers.emplace_back(run);
-  }
-  run();
+  std::vector<std::thread> helpers =
+      StartThreads(static_cast<int64_t>(std::min(threads, count)) - 1, run);
+  run(0);
   for (std::thread& helper : helpers) helper.join();
 }
 

@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <iostream>
 #include <new>
 #include <stdexcept>
 #include <streambuf>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -268,6 +271,26 @@ absl::StatusOr<ExitCode> RunInMemory(const std::vector<std::string>& args,
       "use a machine with more");
 }
 
+const char* tool_name = "";
+std::terminate_handler before_ours = nullptr;
+
+// A thread that the system refuses, wherever it was asked for. What is written
+// is whole; what was started ends with this process.
+[[noreturn]] void OnTerminate() {
+  try {
+    if (std::current_exception() != nullptr) throw;
+  } catch (const std::system_error& error) {
+    const std::string text = absl::StrCat(
+        tool_name, ": cannot start a thread: ", error.code().message(),
+        "; allow more processes or memory (ulimit -u, -v)\n");
+    (void)!write(STDERR_FILENO, text.data(), text.size());
+    _exit(static_cast<int>(ExitCode::kRunFailed));
+  } catch (...) {
+  }
+  before_ours();
+  abort();
+}
+
 // What a person reads of an error that quotes a config or a row of any size: of
 // more than 4,000 bytes the middle is left out, and counted.
 std::string PrintableError(absl::string_view text) {
@@ -289,6 +312,8 @@ int ToolMain(int argc, char** argv, const ToolInfo& info,
              const ToolBody& body) {
   // By default glog writes to files. The flag can still override this.
   FLAGS_logtostderr = true;
+  tool_name = info.name.c_str();
+  before_ours = std::set_terminate(&OnTerminate);
   // A file that grows over the limit of `ulimit -f` is an error with a message,
   // and what is half-written is removed.
   signal(SIGXFSZ, SIG_IGN);

@@ -1,6 +1,7 @@
 #include "lib/base/tool/tool_main.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 
 #include <cerrno>
 #include <iostream>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -141,6 +143,24 @@ TEST(ToolMainTest, MemoryThatIsNotThereIsAnError) {
     EXPECT_EQ(outcome.code, 2);
     EXPECT_THAT(outcome.err, StartsWith("tool: there is not enough memory"));
   }
+}
+
+// It ended programs by SIGABRT.
+TEST(ToolMainTest, AThreadThatTheSystemRefusesIsAnError) {
+  const ToolBody body = [](const std::vector<std::string>&) {
+    // No address space has room for such a stack.
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, size_t{1} << 50);
+    pthread_setattr_default_np(&huge);
+    // As in a program, and other than here, nobody catches what it throws.
+    const auto start = []() noexcept { std::thread([] {}).join(); };
+    start();
+    return ExitCode::kDone;
+  };
+  const Outcome outcome = RunTool({}, body);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, StartsWith("tool: cannot start a thread: "));
 }
 
 TEST(ToolMainTest, AFileOverTheLimitIsAnErrorAndLeavesNothing) {
