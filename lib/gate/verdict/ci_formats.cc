@@ -164,10 +164,13 @@ std::string TestCase(const Verdict& job, const Verdict& suite) {
   // The candidate's seconds, if the verdict is about seconds.
   const bool has_time = job.mode() == "paired" && job.metric() == "time";
   const double seconds = has_time ? job.effect().b() : 0;
-  std::string text = absl::StrFormat(
-      "    <testcase name=\"%s\" classname=\"feedrate.%s\" time=\"%.9f\"",
-      XmlText(job.job()), XmlText(job.mode()),
-      std::isfinite(seconds) ? seconds : 0);
+  std::string text =
+      absl::StrFormat("    <testcase name=\"%s\" classname=\"feedrate.%s\"",
+                      XmlText(job.job()), XmlText(job.mode()));
+  // The formats have no word for what is not finite.
+  if (std::isfinite(seconds)) {
+    absl::StrAppendFormat(&text, " time=\"%.9f\"", seconds);
+  }
   std::string inner;
   if (job.verdict() == "slower") inner = Element("failure", job);
   if (IsError(job, suite)) {

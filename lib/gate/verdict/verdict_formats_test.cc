@@ -1,5 +1,6 @@
 #include "lib/gate/verdict/verdict_formats.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -266,6 +267,21 @@ TEST(VerdictJunitTest, OneCaseAJob) {
         "timestamp=\"2026-01-02T03:04:05\""}) {
     EXPECT_NE(xml.find(part), std::string::npos) << part << "\n" << xml;
   }
+}
+
+// It was 0, the fastest of all.
+TEST(VerdictJunitTest, SecondsThatAreNotFiniteAreNoTime) {
+  std::vector<Verdict> jobs(1);
+  jobs[0].set_verdict("invalid");
+  jobs[0].set_mode("paired");
+  jobs[0].set_metric("time");
+  jobs[0].mutable_effect()->set_b(std::numeric_limits<double>::infinity());
+  const auto xml = [&] {
+    return VerdictJunit(jobs, SuiteVerdict(jobs, {}), "2026-01-02T03:04:05");
+  };
+  EXPECT_EQ(xml().find("feedrate.paired\" time="), std::string::npos) << xml();
+  jobs[0].mutable_effect()->set_b(2);
+  EXPECT_NE(xml().find("feedrate.paired\" time=\"2.0"), std::string::npos);
 }
 
 // A pull request that cannot be judged has not failed.
