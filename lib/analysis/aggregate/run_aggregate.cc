@@ -380,7 +380,10 @@ std::vector<std::string> NoiseNotes(const AggregateRun& run,
     }
     if (aggregate.disturbed() == 0) continue;
     const std::string mode = ValueOf(aggregate, "mode");
-    programs[mode] = policies->ProgramFor(ValueOf(aggregate, "scenario"), mode);
+    const std::string program =
+        policies->ProgramFor(ValueOf(aggregate, "scenario"), mode);
+    // The harness's own rows are no program's job.
+    if (!program.empty()) programs[mode] = program;
   }
   if (disturbed == 0) return {};
   std::vector<std::string> parts;

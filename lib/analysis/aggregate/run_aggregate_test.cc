@@ -293,6 +293,23 @@ TEST(ElsewhereColumnTest, SaysWhatWasRepeated) {
                         "these rows are of 2"));
 }
 
+// A run that was interrupted early has nothing but the harness's row. The
+// command had no program: "aggregate --rerun_noisy rows.jsonl | --jobs=-".
+TEST(NoiseNotesTest, RowsOfTheHarnessAloneAreNotMeasuredAgain) {
+  Row row = MakeRow("null", "Nothing", 100);
+  row.add_warnings("noisy");
+  std::string records;
+  AppendRecord(row, &records);
+  AggregateRun run;
+  run.paths = {JoinPath(::testing::TempDir(), "harness.jsonl")};
+  ASSERT_TRUE(WriteFileAtomically(run.paths[0], records).ok());
+  run.options.by = {"transform", "library"};
+  run.warn = [](const std::string&) {};
+  const std::string text = RunAggregate(run)->text;
+  EXPECT_THAT(text, HasSubstr("1 of 1 run was disturbed"));
+  EXPECT_EQ(text.find("--jobs=-"), std::string::npos) << text;
+}
+
 TEST_F(RunsNeededTest, OneRunAsksForThree) {
   Add("a", {100});
   Add("b", {900});
