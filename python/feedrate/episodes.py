@@ -115,6 +115,7 @@ class Episodes(Batches):
       channels_last: frames (..., H, W, C); as torch tensors (..., C, H, W).
       output: ``torch`` or ``numpy``; ``dlpack``: arrays of numpy, which other
         libraries take by DLPack.
+      device: ``cpu``. Unlike `feedrate.Clips`, this does not decode on a GPU.
       on_error: ``skip``: another step of the data set takes the place of one
         that cannot be used, see ``data.skipped_files``; ``fail``: RuntimeError.
       cache_dir: where data of addresses is copied to, all of it before the
@@ -167,6 +168,7 @@ class Episodes(Batches):
         std: float | Sequence[float] = IMAGENET_STD,
         channels_last: bool = False,
         output: str = "torch",
+        device: str = "cpu",
         pin_memory: bool = False,
         on_error: str = "skip",
         cache_dir: str | os.PathLike[str] | None = None,
@@ -175,6 +177,14 @@ class Episodes(Batches):
         anonymous: bool = False,
         connections: int = 8,
     ) -> None:
+        if _arguments.device(device, None) >= 0:
+            raise _arguments.wrong(
+                "device",
+                device,
+                '"cpu": frames of episodes are decoded there; pass'
+                " pin_memory=True and copy batches with"
+                ' .to("cuda", non_blocking=True)',
+            )
         pin_memory = _arguments.flag("pin_memory", pin_memory)
         _arguments.word("output", output, "torch numpy dlpack")
         resized = (0, 0)

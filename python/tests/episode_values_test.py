@@ -472,17 +472,38 @@ class StatisticsTest(episode_cases.Case):
         with self.assertRaises(FileNotFoundError):
             data.statistics(self.folder / "missing" / "x.json")
 
-    def lerobot(self, name, files):
+    def lerobot(self, name, files, of=NEW):
         folder = self.folder / name
         folder.mkdir()
         for part in ("data", "videos"):
-            (folder / part).symlink_to(NEW / part)
+            (folder / part).symlink_to(of / part)
         (folder / "meta").mkdir()
-        for path in (NEW / "meta").iterdir():
-            (folder / "meta" / path.name).symlink_to(path)
+        for path in (of / "meta").iterdir():
+            if path.name not in files:
+                (folder / "meta" / path.name).symlink_to(path)
         for file, text in files.items():
             (folder / "meta" / file).write_text(text)
         return self.episodes(folder, numbers={"time": "timestamp"})
+
+    def test_v20_is_v21_with_one_file_of_statistics(self):
+        """lerobot_test.sh holds it against lerobot."""
+        info = (OLD / "meta/info.json").read_text()
+        self.assertIn('"v2.1"', info)
+        info = info.replace('"v2.1"', '"v2.0"')
+        stats = {"timestamp": {"mean": [0.25], "std": [1], "max": [2]}}
+        data = self.lerobot(
+            "v20", {"info.json": info, "stats.json": json.dumps(stats)}, OLD
+        )
+        # Neither images nor counts are in all of them.
+        self.assertEqual(
+            data.statistics(lerobot=True),
+            {"v20": {"time": {"mean": [0.25], "std": [1], "max": [2]}}},
+        )
+        wanted = self.episodes(OLD, numbers={"time": "timestamp"})
+        for batch, other in zip(data, wanted, strict=True):
+            self.assertEqual(batch.keys(), other.keys())
+            for key, values in other.items():
+                np.testing.assert_array_equal(batch[key], values, key)
 
     def test_those_of_lerobot(self):
         def row(count, values):

@@ -423,6 +423,8 @@ class BadDataTest(episode_cases.Case):
             ({"cache_dir": 3}, "cache_dir=3 .* a path"),
             ({"batch_size": 0}, "batch_size=0"),
             ({"rank": 1}, "rank=1 .* 0 to 0"),
+            ({"device": "gpu"}, "device='gpu' .* \"cuda\""),
+            ({"device": "cuda"}, 'use "cpu": .* decoded there; .*pin_memory'),
         ):
             with self.assertRaisesRegex((ValueError, TypeError), words):
                 self.episodes(NEW, **arguments)

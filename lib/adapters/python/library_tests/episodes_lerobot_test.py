@@ -7,6 +7,7 @@ of images. Those of videos differ by a little, since each decoder converts
 colors in its own way. dev/checks/lerobot_test.sh runs it with both.
 """
 
+import json
 import pathlib
 import tempfile
 import unittest
@@ -14,7 +15,10 @@ import unittest
 import feedrate
 import numpy as np
 import torch
-from lerobot.datasets.lerobot_dataset import LeRobotDataset
+from lerobot.datasets.lerobot_dataset import (
+    CODEBASE_VERSION,
+    LeRobotDataset,
+)
 from testing import lerobot_episodes as written
 
 # Mean difference of the same frame of a video.
@@ -38,13 +42,25 @@ STACK = torch.stack
 torch.stack = stack
 
 
-class EpisodesTest(unittest.TestCase):
-    def compare(self, kind):
-        with tempfile.TemporaryDirectory() as folder:
-            self.compare_in(pathlib.Path(folder) / "set", kind)
+def to_v20(meta):
+    """One file of statistics, which lerobot of v2.1 reads, of all episodes."""
+    info = meta / "info.json"
+    info.write_text(info.read_text().replace('"v2.1"', '"v2.0"'))
+    episodes = meta / "episodes_stats.jsonl"
+    first = json.loads(episodes.read_text().splitlines()[0])["stats"]
+    (meta / "stats.json").write_text(json.dumps(first))
+    episodes.unlink()
 
-    def compare_in(self, folder, kind):
+
+class EpisodesTest(unittest.TestCase):
+    def compare(self, kind, change=None):
+        with tempfile.TemporaryDirectory() as folder:
+            self.compare_in(pathlib.Path(folder) / "set", kind, change)
+
+    def compare_in(self, folder, kind, change=None):
         written.write(folder, kind)
+        if change is not None:
+            change(folder / "meta")
         theirs = LeRobotDataset(
             "feedrate/test",
             root=folder,
@@ -103,6 +119,11 @@ class EpisodesTest(unittest.TestCase):
 
     def test_images_in_parquet(self):
         self.compare("image")
+
+    @unittest.skipIf(CODEBASE_VERSION != "v2.1", "reads no v2.0")
+    def test_v20(self):
+        """What the lerobot of v2.1 still reads."""
+        self.compare("image", to_v20)
 
 
 if __name__ == "__main__":
