@@ -200,6 +200,22 @@ class Clips(Labeled):
         self._warn_of_ranks(0)
         self._warn_of_items()
 
+    def memory_plan(self) -> dict[str, int]:
+        """Upper bounds of the memory in bytes, before the first batch: of the
+        index of all videos, of batches that wait, are made or are yours (one),
+        of decoders, and of all together. Batches that you keep come on top.
+
+        Opens every video, because the largest frame counts; not for videos in
+        a store, and not for a GPU (RuntimeError)."""
+        self._check_usable()
+        if self._gpu >= 0:
+            raise RuntimeError(
+                f"{self._name}: memory_plan: not known for a GPU, whose driver"
+                " chooses what decoders take; ask a Clips of the CPU"
+            )
+        plan: dict[str, int] = _library.about(self._handle)["memory"]
+        return {**plan, "total": sum(plan.values())}
+
     def video_of(self, indexes: Any) -> np.ndarray:
         """The numbers of the videos of these clips, as `clips.names` and
         `clips.labels` count them."""

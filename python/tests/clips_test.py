@@ -147,6 +147,50 @@ class FramesTest(clip_cases.Case):
             self.assertTrue((others == others[0]).all())
             self.assertTrue((frames != others).any())
 
+    def test_resized_as_by_pillow(self):
+        """The window of a frame that its crop is made from."""
+        from PIL import Image
+
+        given = {"sampling": "uniform", "crop_position": "center"}
+        whole = self.clips(clip_cases.paths(), **given)
+        for resize, crop, window in (
+            (96, (90, 96), (40, 7, 280, 232)),
+            (240, (100, 50), (135, 70, 185, 170)),
+            (300, (300, 300), (40, 0, 280, 240)),
+        ):
+            clips = self.clips(
+                clip_cases.paths(),
+                resize=resize,
+                crop=crop,
+                channels_last=True,
+                **given,
+            )
+            for batch, wanted in zip(clips, whole, strict=True):
+                frames = batch[0].reshape(-1, *crop, 3)
+                pixels = wanted[0].transpose(0, 1, 3, 4, 2)
+                pixels = pixels.reshape(
+                    -1, clip_cases.HEIGHT, clip_cases.WIDTH, 3
+                )
+                for frame, one in zip(frames, pixels, strict=True):
+                    cut = Image.fromarray(one).crop(window)
+                    resized = cut.resize(crop[::-1], Image.Resampling.BILINEAR)
+                    np.testing.assert_array_equal(frame, resized)
+
+    def test_memory_is_planned(self):
+        paths = clip_cases.paths()
+        clips = self.clips(paths, workers=2, prefetch=2)
+        plan = clips.memory_plan()
+        frame = clip_cases.HEIGHT * clip_cases.WIDTH * 3
+        self.assertEqual(plan["batches"], 5 * 2 * 4 * frame)
+        self.assertEqual(plan["decoders"], 2 * (14 * frame + (4 << 20)))
+        self.assertEqual(
+            plan["total"],
+            sum(bytes_ for part, bytes_ in plan.items() if part != "total"),
+        )
+        store = self.clips(f"file://{clip_cases.videos()}")
+        with self.assertRaisesRegex(RuntimeError, "copy the videos"):
+            store.memory_plan()
+
 
 class SourcesTest(clip_cases.Case):
     def test_classes_are_those_of_folders(self):

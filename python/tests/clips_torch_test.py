@@ -41,7 +41,7 @@ class PageTest(clip_cases.Case):
         clip_cases.write_classes(self.folder / "videos")
         page = (cases.ROOT / "docs/python_clips.md").read_text()
         blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, re.MULTILINE)
-        self.assertEqual(len(blocks), 4)
+        self.assertEqual(len(blocks), 5)
         names = {}
         with contextlib.chdir(self.folder):
             for block in blocks:

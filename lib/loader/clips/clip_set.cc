@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -18,6 +19,13 @@ namespace {
 
 // The start of a clip is not drawn with the numbers that crop it.
 constexpr uint64_t kTimes = 0x7469;
+
+// A decoder keeps at most 16 frames that others depend on, in half the bytes of
+// RGB; some more while it works, and the pixels of the last one are RGB.
+constexpr int64_t kDecoderFrames = 14;
+constexpr int64_t kDecoderBytes = int64_t{4} << 20;
+// Of each video: its place, first clip and label.
+constexpr size_t kVideoIndexBytes = 128;
 
 class ClipMaker : public ItemMaker {
  public:
@@ -133,17 +141,21 @@ absl::StatusOr<std::unique_ptr<ClipSet>> ClipSet::Open(
                                           set->left_out()));
 }
 
+absl::StatusOr<std::unique_ptr<ClipReader>> ClipSet::OpenHere(
+    int64_t video, ReadBuffer* buffer) const {
+  absl::string_view bytes;
+  if (!reads_itself_) {
+    ASSIGN_OR_RETURN(bytes, videos_->Read(video, buffer));
+  }
+  return open_(video, videos_->Place(video).path, bytes);
+}
+
 absl::StatusOr<int64_t> ClipSet::CountOf(int64_t video) const {
   const ClipTiming& timing = options_.timing;
   if (timing.sampling != ClipSampling::kDense) return timing.clips;
   ReadBuffer buffer;
-  absl::string_view bytes;
-  const ItemPlace place = videos_->Place(video);
-  if (!reads_itself_) {
-    ASSIGN_OR_RETURN(bytes, videos_->Read(video, &buffer));
-  }
   ASSIGN_OR_RETURN(const std::unique_ptr<ClipReader> reader,
-                   open_(video, place.path, bytes));
+                   OpenHere(video, &buffer));
   ASSIGN_OR_RETURN(const ClipVideo counted, VideoIn(reader.get()));
   const int64_t clips = CountClips(timing, counted);
   if (clips < kMaxDatasetObjects) return clips;
@@ -186,6 +198,28 @@ absl::Status ClipSet::Count() {
     first_.push_back(first_.back() + (counts[i].ok() ? *counts[i] : 0));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<ClipSet::Memory> ClipSet::FindMemory() const {
+  if (videos_->remote() != nullptr) {
+    return absl::FailedPreconditionError(
+        "memory_plan: not known of videos in a store, whose frames have sizes "
+        "that only opening each tells; copy the videos to a folder");
+  }
+  std::mutex mutex;
+  Memory memory;
+  ParallelFor(videos_->size(), options_.threads, [&](int64_t i) {
+    ReadBuffer buffer;
+    const auto reader = OpenHere(i, &buffer);
+    const std::lock_guard<std::mutex> lock(mutex);
+    memory.index +=
+        static_cast<int64_t>(kVideoIndexBytes + 2 * videos_->name(i).size());
+    if (!reader.ok()) return;
+    memory.decoder =
+        std::max(memory.decoder,
+                 kDecoderBytes + kDecoderFrames * (*reader)->FrameBytes());
+  });
+  return memory;
 }
 
 std::string ClipSet::left_out() const {

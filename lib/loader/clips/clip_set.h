@@ -99,11 +99,24 @@ class ClipSet : public MadeSource {
                                 const ClipVideo& known) const;
   absl::StatusOr<ClipVideo> VideoIn(ClipReader* reader) const;
 
+  // Upper bounds in bytes.
+  struct Memory {
+    int64_t index = 0;
+    // What decodes for one thread, on the CPU.
+    int64_t decoder = 0;
+  };
+  // Opens all videos: the largest frame counts. Those that cannot be opened do
+  // not. FailedPrecondition for videos of a store.
+  absl::StatusOr<Memory> FindMemory() const;
+
  private:
   ClipSet(std::unique_ptr<Source> videos, OpenVideo open,
           const ClipSetOptions& options);
   absl::Status Count();
   absl::StatusOr<int64_t> CountOf(int64_t video) const;
+  // Opens a video of a file, or with its bytes in `buffer`.
+  absl::StatusOr<std::unique_ptr<ClipReader>> OpenHere(
+      int64_t video, ReadBuffer* buffer) const;
 
   const std::unique_ptr<Source> videos_;
   const OpenVideo open_;

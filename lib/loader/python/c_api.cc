@@ -455,9 +455,14 @@ int feedrate_left_out(int64_t loader, const char** text) {
 
 int feedrate_about(int64_t loader, const char** json) {
   return feedrate::WithLoader(loader, [&](feedrate::OpenLoader* open) {
-    if (open->episodes == nullptr) return feedrate::NoEpisodes();
     thread_local std::string text;  // NOLINT: the caller reads it.
-    text = feedrate::DescribeEpisodes(*open->episodes, open->options);
+    if (open->clips != nullptr) {
+      ASSIGN_OR_RETURN(text,
+                       feedrate::DescribeClips(*open->clips, open->options));
+    } else {
+      if (open->episodes == nullptr) return feedrate::NoEpisodes();
+      text = feedrate::DescribeEpisodes(*open->episodes, open->options);
+    }
     *json = text.c_str();
     return absl::OkStatus();
   });

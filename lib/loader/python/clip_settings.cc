@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "lib/base/status_macros.h"
+#include "lib/json/json.h"
 #include "lib/loader/mixture/video_library.h"
 #include "lib/loader/python/engine.h"
 #include "lib/media/video/clips.h"
@@ -49,6 +50,18 @@ absl::StatusOr<std::unique_ptr<ClipSet>> OpenClips(
     return OpenClip(path, bytes);
   };
   return ClipSet::Open(std::move(labeled->source), open, set);
+}
+
+absl::StatusOr<std::string> DescribeClips(const ClipSet& set,
+                                          const LoaderOptions& options) {
+  ASSIGN_OR_RETURN(const ClipSet::Memory memory, set.FindMemory());
+  const int64_t threads = std::max(1, options.workers);
+  const Json about = {
+      {"memory",
+       {{"index", memory.index},
+        {"batches", BytesOfBatches(set.sample_bytes(), options)},
+        {"decoders", threads * memory.decoder}}}};
+  return about.dump();
 }
 
 }  // namespace feedrate

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,5 +20,9 @@ absl::StatusOr<std::unique_ptr<ClipSet>> OpenClips(
     Settings* settings, const std::vector<std::string>& files, int gpu,
     LoaderOptions* options, LabeledSource* labeled,
     std::unique_ptr<BatchMemory>* memory);
+
+// What feedrate_about says of clips on the CPU: opens all videos.
+absl::StatusOr<std::string> DescribeClips(const ClipSet& set,
+                                          const LoaderOptions& options);
 
 }  // namespace feedrate

@@ -197,21 +197,19 @@ std::string DescribeEpisodes(const EpisodeSet& set,
                         {"state_width", dataset.state_width}});
   }
   const EpisodeSet::Memory memory = set.memory();
-  const int64_t batch = set.sample_bytes() * options.batch_size;
   const int64_t threads = options.workers > 0 ? options.workers : 1;
-  // As many are being made, two wait to be used again, and one is the caller's.
-  const int64_t batches = batch * (options.buffers + 3);
-  const Json about = {{"datasets", std::move(datasets)},
-                      {"fields", FieldsOf(set.layout())},
-                      {"step_fields", FieldsOf(set.step_layout())},
-                      {"step_bytes", set.step_layout().sample_bytes},
-                      {"endless", set.options().by_weight},
-                      {"memory",
-                       {{"index", memory.index},
-                        {"episodes", memory.episodes},
-                        {"batches", batches},
-                        // For batches, and for whole episodes.
-                        {"decoders", 2 * threads * memory.decoder}}}};
+  const Json about = {
+      {"datasets", std::move(datasets)},
+      {"fields", FieldsOf(set.layout())},
+      {"step_fields", FieldsOf(set.step_layout())},
+      {"step_bytes", set.step_layout().sample_bytes},
+      {"endless", set.options().by_weight},
+      {"memory",
+       {{"index", memory.index},
+        {"episodes", memory.episodes},
+        {"batches", BytesOfBatches(set.sample_bytes(), options)},
+        // For batches, and for whole episodes.
+        {"decoders", 2 * threads * memory.decoder}}}};
   return about.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -57,6 +57,13 @@ class Settings {
 // What all kinds of loaders have: batches, workers and order.
 LoaderOptions SharedOptionsOf(Settings* settings);
 
+// Memory of all batches. As many as wait, or are being made, two that wait to
+// be used again, and one of the caller's.
+inline int64_t BytesOfBatches(int64_t sample_bytes,
+                              const LoaderOptions& options) {
+  return sample_bytes * options.batch_size * (options.buffers + 3);
+}
+
 // All of that and the recipe, with transforms of `native`, or of `cuda` on a
 // GPU.
 absl::StatusOr<LoaderOptions> OptionsOf(Settings* settings, bool on_gpu);

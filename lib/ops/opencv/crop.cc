@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "lib/media/resample.h"
 #include "lib/ops/params.h"
 #include "opencv2/imgproc.hpp"
 
@@ -94,7 +95,11 @@ class ResizedCrop : public CropPlan {
 class ScaledCrop : public CropPlan {
  public:
   ScaledCrop(int side, cv::Size size, bool at_random)
-      : side_(side), size_(size), at_random_(at_random) {}
+      : side_(side),
+        size_(size),
+        at_random_(at_random),
+        resampler_(size.height, size.width, ResampleFilter::kBilinear,
+                   {0, 0, size.height, size.width}) {}
 
   cv::Rect Window(const cv::Size& image, Random* random) const override {
     const double scale =
@@ -112,9 +117,10 @@ class ScaledCrop : public CropPlan {
     return {cv::Point(static_cast<int>(random->Below(free_x + 1)), y), kept};
   }
   void Finish(const cv::Mat& window, cv::Mat* out) const override {
-    const bool shrinks = window.cols > size_.width;
-    cv::resize(window, *out, size_, 0, 0,
-               shrinks ? cv::INTER_AREA : cv::INTER_LINEAR);
+    CV_Assert(window.type() == CV_8UC3);
+    out->create(size_, CV_8UC3);
+    resampler_.Plan(window.rows, window.cols);
+    resampler_.Run(window.data, window.step[0], out->data, out->step[0]);
   }
   cv::Size size() const override { return size_; }
   bool resizes() const override { return true; }
@@ -123,6 +129,7 @@ class ScaledCrop : public CropPlan {
   int side_;
   cv::Size size_;
   bool at_random_;
+  mutable Resampler resampler_;
 };
 
 // A window of a drawn size and ratio, resized to a fixed size.

@@ -11,7 +11,7 @@
 namespace feedrate {
 
 // A window of the image, and how it becomes the output. Thread-safe, except for
-// `random`.
+// `random` and for Finish of MakeScaledCrop.
 class CropPlan {
  public:
   virtual ~CropPlan() = default;
@@ -38,7 +38,8 @@ std::unique_ptr<CropPlan> MakeFixedCrop(Params* params);
 
 // Resizes the image until its shorter side is `side`, and cuts a window of
 // `size` there, at random or in the center; of the image, only that window is
-// resized. REQUIRES: size is not larger than `side`.
+// resized, as by Pillow's BILINEAR. REQUIRES: size is not larger than `side`;
+// images are RGB.
 std::unique_ptr<CropPlan> MakeScaledCrop(int side, cv::Size size,
                                          bool at_random);
 
