@@ -283,5 +283,7 @@ def source(
             " loader for each"
         )
     kind = "shards" if any(shards) else "files"
+    if len({os.path.isabs(path) for path in files}) == 2:
+        files = [os.path.abspath(path) for path in files]
     root = os.path.commonpath([os.path.dirname(f) for f in files] or [""])
     return kind, root, files, None

@@ -2,6 +2,7 @@
 
 import collections
 import io
+import os
 import tarfile
 import unittest
 import warnings
@@ -409,6 +410,8 @@ class FaultsTest(clip_cases.Case):
             next(iter(bad))
         with self.assertRaisesRegex(FileNotFoundError, r"a\.avi"):
             self.clips([self.folder / "a.avi"], sampling="dense")
+        mixed = [os.path.relpath(paths[0]), paths[1]]
+        self.assertEqual(len(self.shown(self.clips(mixed))), 2)
 
 
 if __name__ == "__main__":
