@@ -7,6 +7,8 @@
 #                  time of each kernel
 #   ./gpu_train.sh kernels      kernels against double precision on the host
 #   ./gpu_train.sh sanitize     the same under compute-sanitizer
+#   ./gpu_train.sh turns [RUNS [MODEL [BATCH]]]
+#                  the fused engine's step beside torch.compile's, by turns
 #   ./gpu_train.sh parallel     two processes against one with the same batch
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -54,17 +56,18 @@ case "${1:-}" in
     tests/fused_check "$@"
     ncu --profile-from-start off --clock-control none --csv \
       --metrics gpu__time_duration.sum tests/fused_check "${1:-vit5_small}" \
-      "${2:-256}" 0 "${@:4}" >kernels.csv 2>/dev/null ||
+      "${2:-256}" -2 "${@:4}" >kernels.csv 2>/dev/null ||
       { echo "no times of kernels: ncu: $(tail -n 1 kernels.csv)" >&2 && exit 0; }
     "$python" gpu_train.py kernels kernels.csv
     ;;
+  turns) "$python" gpu_train.py turns "${2:-5}" "${3:-vit5_small}" "${4:-256}" ;;
   parallel)
     parallel model=vit5_small
     parallel model=vit5_small accumulation=2
     parallel model=byte_lm_small
     ;;
   *)
-    echo "which of check, kernels, sanitize, parallel?" >&2
+    echo "which of check, kernels, sanitize, turns, parallel?" >&2
     exit 1
     ;;
 esac

@@ -1,6 +1,6 @@
 // Holds the fused engine against the eager model on a GPU: loss, gradient of
 // every parameter, losses over steps; then times the step as a CUDA graph.
-// With STEPS of -1 it only repeats one batch.
+// With STEPS of -1 it only repeats one batch, with -2 it only times.
 //
 //   fused_check MODEL BATCH STEPS [OPTIMIZER [CLIP_NORM [checkpointing|fp8]]]
 #include <ATen/Context.h>
@@ -33,6 +33,11 @@ bool fp8 = false;
 // Gradients are held of so many batches: small tensors vary from one to
 // another.
 constexpr int kBatches = 4;
+// Steps until the rate is what it shall be. From the start at the whole rate a
+// text's losses part: those of eager in bf16 are 8.6% from eager's in fp32
+// after nine steps. With this, all stay within 0.8% of each other, and ours
+// within 0.02% of eager's in bf16.
+constexpr int64_t kWarmUp = 20;
 
 // One eager batch with gradients, in bf16 or fp32.
 double EagerBatch(const Model& model, const TrainBatch& batch, bool bf16) {
@@ -187,7 +192,7 @@ int Main(int argc, char** argv) {
   synthetic.samples = std::max<int64_t>(16, steps + kBatches) * batch_size;
   synthetic.device = device->device();
   const auto batches = MakeSyntheticBatches(spec, synthetic);
-  // With a larger rate, and no warm-up, two runs that differ by rounding part.
+  // With a larger rate, two runs that differ by rounding part.
   OptimizerOptions optimizer_options;
   optimizer_options.learning_rate = 1e-4;
   if (argc > 4) optimizer_options.name = argv[4];
@@ -198,16 +203,19 @@ int Main(int argc, char** argv) {
                      checkpointing, fp8);
 
   const TrainBatch batch = batches->Get(0);
-  if (steps < 0) {
+  const bool only_time = steps == -2;
+  if (steps < 0 && !only_time) {
     HoldRepeats(*ours, batch, &engine);
     return failures > 0 ? 1 : 0;
   }
-  HoldGradients(*eager, 0, batches.get(), &engine);
-  HoldRepeats(*ours, batch, &engine);
-  if (!checkpointing)
-    HoldCheckpointing(spec, options, batch_size, batches.get(), engine);
-
-  std::printf("%s", engine.DescribeProducts().c_str());
+  if (!only_time) {
+    HoldGradients(*eager, 0, batches.get(), &engine);
+    HoldRepeats(*ours, batch, &engine);
+    if (!checkpointing) {
+      HoldCheckpointing(spec, options, batch_size, batches.get(), engine);
+    }
+    std::printf("%s", engine.DescribeProducts().c_str());
+  }
 
   // As one graph; recording trains, so what it changed is put back.
   std::vector<at::Tensor> before;
@@ -242,6 +250,10 @@ int Main(int argc, char** argv) {
   double gap = 0;
   for (int64_t i = 0; i < steps; ++i) {
     const TrainBatch next = batches->Get(i);
+    const double rate = optimizer_options.learning_rate *
+                        std::min<double>(1, (i + 1.0) / kWarmUp);
+    engine.SetLearningRate(rate);
+    optimizer->SetLearningRate(rate);
     input.copy_(next.input);
     target.copy_(next.target);
     graph->Replay();
@@ -256,20 +268,24 @@ int Main(int argc, char** argv) {
                   static_cast<long long>(i), mine, theirs, norm.item<double>());
     }
   }
-  std::printf("largest gap of losses over %lld steps: %.3f%%\n",
-              static_cast<long long>(steps), 100 * gap);
-  failures += !(gap < (fp8 ? 0.02 : 0.005));
+  if (steps > 0) {
+    std::printf("largest gap of losses over %lld steps: %.3f%%\n",
+                static_cast<long long>(steps), 100 * gap);
+    failures += !(gap < (fp8 ? 0.02 : 0.001));
+  }
   if (fp8) {
     std::printf("values beyond FP8: %lld\n",
                 static_cast<long long>(engine.TakeClippedValues()));
   }
-  // Gradients away from the start, where many are alike.
-  std::printf("after these steps, with the same parameters:\n");
-  for (size_t i = 0; i < before.size(); ++i) {
-    eager->parameters()[i].value.detach().copy_(
-        ours->parameters()[i].value.detach());
+  if (steps > 0) {
+    // Gradients away from the start, where many are alike.
+    std::printf("after these steps, with the same parameters:\n");
+    for (size_t i = 0; i < before.size(); ++i) {
+      eager->parameters()[i].value.detach().copy_(
+          ours->parameters()[i].value.detach());
+    }
+    HoldGradients(*eager, steps, batches.get(), &engine);
   }
-  HoldGradients(*eager, steps, batches.get(), &engine);
 
   for (int repeat = 0; repeat < 3; ++repeat) {
     at::cuda::CUDAEvent start(cudaEventDefault), end(cudaEventDefault);

@@ -88,6 +88,48 @@ class CheckBuffer {
   T* data_ = nullptr;
 };
 
+// A residual stream on the device.
+class CheckStream {
+ public:
+  CheckStream(int64_t rows, int64_t width)
+      : width_(width), values_(rows * width), units_(rows) {}
+  // Rounds the values to what it has.
+  CheckStream(std::vector<float>* values, int64_t width)
+      : CheckStream(values->size() / width, width) {
+    std::vector<uint16_t> numbers;
+    std::vector<float> units;
+    for (size_t i = 0; i < values->size(); ++i) {
+      if (i % width == 0) {
+        float largest = 0;
+        for (int64_t c = 0; c < width; ++c) {
+          largest = std::max(largest, std::fabs((*values)[i + c]));
+        }
+        units.push_back(largest / 32767);
+      }
+      float& v = (*values)[i];
+      const float unit = units.back();
+      numbers.push_back(std::lround(unit == 0 ? 0 : v / unit) + 32768);
+      v = (numbers.back() - 32768) * unit;
+    }
+    cudaMemcpy(values_, numbers.data(), 2 * numbers.size(), cudaMemcpyDefault);
+    cudaMemcpy(units_, units.data(), 4 * units.size(), cudaMemcpyDefault);
+  }
+  operator Residual() { return {values_, units_}; }
+  std::vector<double> Read() {
+    std::vector<double> out = values_.Read();
+    const std::vector<double> units = units_.Read();
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = (out[i] - 32768) * units[i / width_];
+    }
+    return out;
+  }
+
+ private:
+  const int64_t width_;
+  CheckBuffer<uint16_t> values_;
+  CheckBuffer<float> units_;
+};
+
 // Room for the sums of a few kernels.
 class CheckSums : public SumList {
  public:
@@ -147,8 +189,10 @@ inline double Microseconds(const std::function<void()>& call) {
   return times[times.size() / 2];
 }
 
-// Bars: one rounding to bf16 is 2^-9 at most; sums in fp32 are far more exact.
+// Bars: one rounding to bf16 is 2^-9 at most, in a residual stream 2^-16 of a
+// row's largest value; sums in fp32 are far more exact.
 constexpr double kRounded = 4e-3;
+constexpr double kRoundedStream = 1e-4;
 constexpr double kExact = 1e-5;
 
 }  // namespace fused

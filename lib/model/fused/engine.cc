@@ -24,7 +24,7 @@ void FusedEngine::Forward(const at::Tensor& input) {
     }
     input_ = input;
     fused::EmbedBytes(input.const_data_ptr<int64_t>(), Find("embedding").value,
-                      Floats(blocks_[0].x), rows_, spec_.width, Stream());
+                      ResidualOf(blocks_[0].x), rows_, spec_.width, Stream());
   } else {
     EmbedPatches(input);
   }
@@ -42,8 +42,9 @@ void FusedEngine::EmbedPatches(const at::Tensor& images) {
   product.out = patch_out_.data_ptr();
   patch_->forward.Run(product, s);
   fused::AssembleTokens(Half(patch_out_), Find("class_token").value,
-                        Find("registers").value, Floats(blocks_[0].x), batch_,
-                        spec_.tokens(), 1 + spec_.registers, spec_.width, s);
+                        Find("registers").value, ResidualOf(blocks_[0].x),
+                        batch_, spec_.tokens(), 1 + spec_.registers,
+                        spec_.width, s);
 }
 
 void FusedEngine::ForwardBlock(int64_t index, bool again) {
@@ -53,10 +54,10 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
   if (index > 0 && !again) {
     Block& before = blocks_[index - 1];
     norm = NormAfter(before);
-    norm.x_out = Floats(block.x);
+    norm.x_out = ResidualOf(block.x);
     if (checkpointing_) ReleaseAttention(&before);
   } else {
-    norm.x = Floats(block.x);
+    norm.x = ResidualOf(block.x);
     norm.rows = rows_;
     norm.width = spec_.width;
   }
@@ -121,7 +122,7 @@ void FusedEngine::ForwardBlock(int64_t index, bool again) {
 
 fused::AddNorm FusedEngine::NormAfter(const Block& block) const {
   fused::AddNorm norm;
-  norm.x = Floats(block.x);
+  norm.x = ResidualOf(block.x);
   norm.branches[0] = {Half(block.attention_out), block.attention_scale.value};
   norm.branches[1] = {Half(block.mlp_out), block.mlp_scale.value};
   norm.rows = block.rows;
@@ -344,7 +345,7 @@ void FusedEngine::BackwardHead(bool accumulate) {
   back.rstd = Floats(class_rstd_);
   back.weight = Find("norm").value;
   back.scale = last.mlp_scale.value;
-  back.dx = Floats(StreamGradient(last));
+  back.dx = StreamGradient(last);
   back.dy = Half(branch_gradient_);
   back.dweight = Find("norm").gradient;
   back.dbias = last.down_bias.gradient;
@@ -438,9 +439,9 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   norm.normed = Half(block.middle_normed);
   norm.rstd = Floats(block.middle_rstd);
   norm.weight = block.mlp_norm.value;
-  norm.dresidual = Floats(StreamGradient(block));
+  norm.dresidual = StreamGradient(block);
   norm.scale = block.attention_scale.value;
-  norm.dx = Floats(StreamGradient(block));
+  norm.dx = norm.dresidual;
   norm.dy = Half(branch_gradient_);
   norm.dweight = block.mlp_norm.gradient;
   norm.sums = sums_.get();
@@ -468,14 +469,21 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   norm.normed = Half(block.normed);
   norm.rstd = Floats(block.rstd);
   norm.weight = block.attention_norm.value;
-  norm.dx = Floats(stream_gradient_);
+  norm.dx = ResidualOf(stream_gradient_);
   norm.dweight = block.attention_norm.gradient;
   norm.rows = rows_;
   norm.stride = spec_.tokens() / block.queries;
-  norm.scale = nullptr;
   if (index > 0) {
     norm.scale = blocks_[index - 1].mlp_scale.value;
     norm.dbias = blocks_[index - 1].down_bias.gradient;
+  } else {
+    norm.scale = nullptr;
+    // A product takes the gradient of a text, like that of a branch.
+    if (is_text_) {
+      norm.dx = {};
+    } else {
+      norm.dy = nullptr;
+    }
   }
   if (index > 0 && IsFp8(blocks_[index - 1])) {
     BackwardNormFp8(norm, index - 1);
@@ -486,16 +494,15 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   FinishGradients(block);
 }
 
-const at::Tensor& FusedEngine::StreamGradient(const Block& block) const {
-  return block.rows == rows_ ? stream_gradient_ : class_stream_gradient_;
+fused::Residual FusedEngine::StreamGradient(const Block& block) const {
+  return ResidualOf(block.rows == rows_ ? stream_gradient_
+                                        : class_stream_gradient_);
 }
 
 void FusedEngine::BackwardBytes(bool accumulate) {
   const cudaStream_t s = Stream();
   fused::OneHot(input_.const_data_ptr<int64_t>(), Half(one_hot_), rows_,
                 spec_.vocabulary, s);
-  fused::RoundToBf16(Floats(stream_gradient_), Half(branch_gradient_),
-                     stream_gradient_.numel(), s);
   fused::ProductBuffers product;
   product.a = one_hot_.data_ptr();
   product.b = branch_gradient_.data_ptr();
@@ -509,9 +516,10 @@ void FusedEngine::BackwardPatches(bool accumulate) {
   // The output of the forward pass is no longer needed: its gradient takes its
   // place.
   fused::AssembleTokensBackward(
-      Floats(stream_gradient_), Half(patch_out_), Find("class_token").gradient,
-      Find("registers").gradient, Find("patch_bias").gradient, sums_.get(),
-      batch_, spec_.tokens(), 1 + spec_.registers, spec_.width, accumulate, s);
+      ResidualOf(stream_gradient_), Half(patch_out_),
+      Find("class_token").gradient, Find("registers").gradient,
+      Find("patch_bias").gradient, sums_.get(), batch_, spec_.tokens(),
+      1 + spec_.registers, spec_.width, accumulate, s);
   sums_->Run(s);
   fused::ProductBuffers product;
   product.a = patch_out_.data_ptr();

@@ -5,8 +5,9 @@
 // Matrix products run in bf16 with the epilogues of cuBLASLt, attention of text
 // on other GPUs than a Hopper in cuDNN (or torch's flash attention, if its
 // algorithms shall be deterministic), everything else in our own kernels. The
-// residual stream and the sums stay fp32. After the last attention of a ViT
-// only class tokens are computed: nothing depends on the others.
+// residual stream and its gradient have 16 bits per value, sums are fp32. After
+// the last attention of a ViT only class tokens are computed: nothing depends
+// on the others.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -93,6 +94,8 @@ class FusedEngine : public StepEngine, public Optimizer {
   at::Tensor ViewOf(const at::Tensor& arena, const Weight& weight) const;
   at::Tensor Bf16Buffer(at::IntArrayRef shape) const;
   at::Tensor FloatBuffer(at::IntArrayRef shape) const;
+  // Of the width of the model; see ResidualOf.
+  at::Tensor ResidualBuffer(int64_t rows) const;
 
   void Tune();
   // `again`: from the stream before the block, for the backward pass.
@@ -109,7 +112,7 @@ class FusedEngine : public StepEngine, public Optimizer {
   // The last part of the backward pass of a block.
   void FinishGradients(const Block& block);
   // Gradient of the stream after attention of this block.
-  const at::Tensor& StreamGradient(const Block& block) const;
+  fused::Residual StreamGradient(const Block& block) const;
   void BackwardHead(bool accumulate);
   void BackwardBlock(int64_t index, bool accumulate);
   void EmbedPatches(const at::Tensor& images);

@@ -21,6 +21,12 @@ inline cudaStream_t Stream() { return at::cuda::getCurrentCUDAStream(); }
 inline Bf16* Half(const at::Tensor& t) {
   return static_cast<Bf16*>(t.data_ptr());
 }
+// Units lie behind the values of all rows.
+inline fused::Residual ResidualOf(const at::Tensor& t) {
+  auto* const values = static_cast<uint16_t*>(t.data_ptr());
+  const int64_t count = t.size(0) * (t.size(1) / 2 - 2);
+  return {values, reinterpret_cast<float*>(values + count)};
+}
 inline float* Floats(const at::Tensor& t) {
   return static_cast<float*>(t.data_ptr());
 }

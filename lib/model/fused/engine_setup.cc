@@ -77,6 +77,11 @@ at::Tensor FusedEngine::FloatBuffer(at::IntArrayRef shape) const {
   return at::empty(shape, values_.options());
 }
 
+at::Tensor FusedEngine::ResidualBuffer(int64_t rows) const {
+  return at::empty({rows, 2 * spec_.width + 4},
+                   values_.options().dtype(at::kByte));
+}
+
 void FusedEngine::LayOutParameters(const std::vector<Parameter>& parameters) {
   int64_t total = 0;
   for (const Parameter& p : parameters) {
@@ -166,8 +171,7 @@ void FusedEngine::AllocateActivations() {
     block.queries = !is_text_ && i + 1 == spec_.layers ? 1 : tokens;
     block.rows = batch_ * block.queries;
     const bool in_fp8 = fp8_ != nullptr && block.rows == rows_;
-    block.x =
-        checkpointing_ || i == 0 ? FloatBuffer({rows_, width}) : blocks_[0].x;
+    block.x = checkpointing_ || i == 0 ? ResidualBuffer(rows_) : blocks_[0].x;
     block.rstd = FloatBuffer({rows_});
     if (!block.normed.defined()) {
       block.normed = Bf16Buffer({rows_, width});
@@ -224,8 +228,8 @@ void FusedEngine::AllocateActivations() {
     block.offset = block.attention_norm.offset;
     blocks_.push_back(std::move(block));
   }
-  stream_gradient_ = FloatBuffer({rows_, width});
-  class_stream_gradient_ = FloatBuffer({head_rows_, width});
+  stream_gradient_ = ResidualBuffer(rows_);
+  class_stream_gradient_ = ResidualBuffer(head_rows_);
   branch_gradient_ = Bf16Buffer({rows_, width});
   normed_gradient_ = Bf16Buffer({rows_, width});
   // In FP8, only the last block has it in bf16.

@@ -201,9 +201,10 @@ __global__ void __launch_bounds__(kNormThreads, V == 3 ? 3 : 1)
   words.WriteColumns(group, padded, out.columns);
 }
 
-// A width of 384 must leave registers for two blocks per processor.
+// Blocks per processor of NormBackwardKernel.
+constexpr int NormBackwardBlocks(int v) { return v > 3 ? 2 : 3; }
 template <int V>
-__global__ void __launch_bounds__(kThreads, V == 3 ? 2 : 1)
+__global__ void __launch_bounds__(kThreads, NormBackwardBlocks(V))
     NormBackwardKernel(NormBackward a, Fp8Out out, int64_t padded,
                        float* parts) {
   extern __shared__ uint32_t shared[];
@@ -286,11 +287,11 @@ void RunAddNormFp8(const AddNorm& a, const Fp8Out& normed, cudaStream_t s) {
 void RunNormBackwardFp8(const NormBackward& a, const Fp8Out& dy,
                         cudaStream_t s) {
   const int64_t padded = Fp8PaddedRows(a.rows);
-  // Four for each of 132 processors.
-  const int blocks = std::min<int64_t>(padded / kPlaces, 528);
-  float* const parts = NormParts(a, blocks);
   ByWidth(a.width, [&](auto v) {
     constexpr int V = decltype(v)::value;
+    const int blocks = std::min<int64_t>(
+        padded / kPlaces, hopper::Processors() * NormBackwardBlocks(V));
+    float* const parts = NormParts(a, blocks);
     constexpr int kBytes = 2 * sizeof(RowWords<V>);
     const auto kernel = NormBackwardKernel<V>;
     // More than every kernel may have.

@@ -118,12 +118,12 @@ void HoldScale(const Fp8Scale& scale, const std::vector<double>& exact) {
 void CheckNorms(int64_t rows, int64_t width, float scale) {
   std::printf("norms in FP8, %lld x %lld\n", static_cast<long long>(rows),
               static_cast<long long>(width));
-  const auto x = Random<float>(rows * width), weight = Random<float>(width);
+  auto x = Random<float>(rows * width);
   const auto y = Random<Bf16>(rows * width);
-  const auto factor = Random<float>(width);
-  CheckBuffer<float> d_x(x), d_weight(weight), d_factor(factor),
-      d_out(rows * width), rstd(rows), dx(rows * width), dweight(width),
-      dbias(width);
+  const auto weight = Random<float>(width), factor = Random<float>(width);
+  CheckStream d_x(&x, width), d_out(rows, width), dx(rows, width);
+  CheckBuffer<float> d_weight(weight), d_factor(factor), rstd(rows),
+      dweight(width), dbias(width);
   CheckSums sums;
   CheckBuffer<Bf16> d_y(y), normed(rows * width), dy(rows * width);
   AddNorm a;
@@ -373,9 +373,10 @@ void TimeFp8(int64_t rows, int64_t width, int64_t hidden) {
   if (!HasFp8(width, hidden)) return;
   const float small = 1 / std::sqrt(float(width));
   Rounded up(hidden, width, small, true);
-  CheckBuffer<float> x(Random<float>(rows * width)), x_out(rows * width),
-      weight(Random<float>(width)), rstd(rows),
-      dx(std::vector<float>(rows * width)), dweight(width), dbias(hidden);
+  auto values = Random<float>(rows * width);
+  CheckStream x(&values, width), x_out(rows, width), dx(&values, width);
+  CheckBuffer<float> weight(Random<float>(width)), rstd(rows), dweight(width),
+      dbias(hidden);
   CheckSums sums;
   CheckBuffer<Bf16> y(Random<Bf16>(rows * width)), normed(rows * width),
       dy(rows * width), bias(Random<Bf16>(hidden));

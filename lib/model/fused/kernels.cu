@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <type_traits>
 
 #include "lib/model/fused/kernels.h"
@@ -34,38 +35,44 @@ __global__ void PatchifyKernel(const float* __restrict__ images,
   }
 }
 
-__global__ void AssembleKernel(const Bf16* __restrict__ patches,
-                               const float* __restrict__ class_token,
-                               const float* __restrict__ registers,
-                               Residual* __restrict__ x, int64_t fours,
-                               int tokens, int first, int width) {
-  for (int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-       i < fours; i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
-    const int64_t at = i * 4;
-    const int64_t row = at / width;
-    const int c = at % width;
-    const int t = row % tokens;
-    const int64_t b = row / tokens;
-    float4 v;
-    if (t == 0) {
-      v = Load(class_token + c);
-    } else if (t < first) {
-      v = Load(registers + (t - 1) * width + c);
-    } else {
-      v = Load(patches + (b * (tokens - first) + t - first) * width + c);
-    }
-    Store(x + at, v);
+// One row per warp.
+template <int V>
+__global__ void __launch_bounds__(kThreads)
+    AssembleKernel(const Bf16* __restrict__ patches,
+                   const float* __restrict__ class_token,
+                   const float* __restrict__ registers, Residual x,
+                   int64_t rows, int tokens, int first) {
+  constexpr int kWidth = V * kWarp * 4;
+  const int lane = threadIdx.x % kWarp;
+  const int64_t row =
+      blockIdx.x * static_cast<int64_t>(kWarps) + threadIdx.x / kWarp;
+  if (row >= rows) return;
+  const int t = row % tokens;
+  const int64_t patch = row / tokens * (tokens - first) + t - first;
+  float4 values[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    const int c = Column(v, lane);
+    values[v] = t == 0      ? Load(class_token + c)
+                : t < first ? Load(registers + (t - 1) * kWidth + c)
+                            : Load(patches + patch * kWidth + c);
   }
+  StoreRow(x, row, values);
 }
 
-__global__ void EmbedKernel(const int64_t* __restrict__ bytes,
-                            const float* __restrict__ embedding,
-                            Residual* __restrict__ x, int64_t fours,
-                            int width) {
-  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (i >= fours) return;
-  const int64_t row = i * 4 / width;
-  Store(x + i * 4, Load(embedding + bytes[row] * width + i * 4 % width));
+template <int V>
+__global__ void __launch_bounds__(kThreads)
+    EmbedKernel(const int64_t* __restrict__ bytes,
+                const float* __restrict__ embedding, Residual x, int64_t rows) {
+  const int lane = threadIdx.x % kWarp;
+  const int64_t row =
+      blockIdx.x * static_cast<int64_t>(kWarps) + threadIdx.x / kWarp;
+  if (row >= rows) return;
+  const float* const from = embedding + bytes[row] * V * kWarp * 4;
+  float4 values[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) values[v] = Load(from + Column(v, lane));
+  StoreRow(x, row, values);
 }
 
 __global__ void OneHotKernel(const int64_t* __restrict__ bytes,
@@ -78,9 +85,9 @@ __global__ void OneHotKernel(const int64_t* __restrict__ bytes,
 
 template <int V>
 __global__ void __launch_bounds__(kThreads)
-    AssembleBackwardKernel(const Residual* __restrict__ dx,
-                           Bf16* __restrict__ dpatches, float* partial,
-                           int64_t batch, int tokens, int first) {
+    AssembleBackwardKernel(Residual dx, Bf16* __restrict__ dpatches,
+                           float* partial, int64_t batch, int tokens,
+                           int first) {
   extern __shared__ float shared[];
   constexpr int kWidth = V * kWarp * 4;
   const int lane = threadIdx.x % kWarp;
@@ -88,11 +95,11 @@ __global__ void __launch_bounds__(kThreads)
   float4 sums[V] = {};
   for (int64_t row = blockIdx.x * kWarps + threadIdx.x / kWarp;
        row < batch * patches; row += gridDim.x * kWarps) {
-    const int64_t from =
-        ((row / patches) * tokens + first + row % patches) * kWidth;
+    const int64_t from = (row / patches) * tokens + first + row % patches;
+    const float unit = dx.units[from];
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      const float4 g = Load(dx + from + Column(v, lane));
+      const float4 g = Load(dx.values + from * kWidth + Column(v, lane), unit);
       Store(dpatches + row * kWidth + Column(v, lane), g);
       sums[v] = sums[v] + g;
     }
@@ -101,17 +108,17 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // One block per learned token; 32 columns by 8 parts of the batch at a time.
-__global__ void TokenGradientKernel(const Residual* __restrict__ dx,
-                                    float* class_token, float* registers,
-                                    int64_t batch, int tokens, int width,
-                                    bool accumulate) {
+__global__ void TokenGradientKernel(Residual dx, float* class_token,
+                                    float* registers, int64_t batch, int tokens,
+                                    int width, bool accumulate) {
   __shared__ float part[kWarps][kWarp];
   const int t = blockIdx.x;
   const int c = blockIdx.y * kWarp + threadIdx.x % kWarp;
   const int w = threadIdx.x / kWarp;
   float sum = 0;
   for (int64_t b = w; b < batch; b += kWarps) {
-    sum += static_cast<float>(dx[(b * tokens + t) * width + c]);
+    const int64_t row = b * tokens + t;
+    sum += (dx.values[row * width + c] - 32768.f) * dx.units[row];
   }
   part[w][threadIdx.x % kWarp] = sum;
   __syncthreads();
@@ -135,8 +142,10 @@ __global__ void __launch_bounds__(kThreads) AddNormKernel(AddNorm a) {
   });
 }
 
+// Blocks per processor of NormBackwardKernel.
+constexpr int NormBackwardBlocks(int v) { return v > 3 ? 2 : 3; }
 template <int V, bool kBranch>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, NormBackwardBlocks(V))
     NormBackwardKernel(NormBackward a, float* parts) {
   extern __shared__ float shared[];
   constexpr int kWidth = V * kWarp * 4;
@@ -169,11 +178,6 @@ void ByWidth(int64_t width, F f) {
   }
   throw std::runtime_error("the fused engine has no kernels of width " +
                            std::to_string(width));
-}
-
-int BlocksFor(int64_t rows) {
-  const int64_t blocks = (rows + kWarps - 1) / kWarps;
-  return blocks < kBlocks ? blocks : kBlocks;
 }
 
 constexpr int kHeadsPerBlock = kThreads / kHeadLanes;
@@ -355,16 +359,19 @@ void Patchify(const float* images, Bf16* patches, int64_t batch,
 }
 
 void AssembleTokens(const Bf16* patches, const float* class_token,
-                    const float* registers, Residual* x, int64_t batch,
+                    const float* registers, const Residual& x, int64_t batch,
                     int64_t tokens, int64_t first, int64_t width,
                     cudaStream_t s) {
-  AssembleKernel<<<2112, kThreads, 0, s>>>(patches, class_token, registers, x,
-                                           batch * tokens * width / 4, tokens,
-                                           first, width);
+  const int64_t rows = batch * tokens;
+  ByWidth(width, [&](auto v) {
+    AssembleKernel<decltype(v)::value>
+        <<<(rows + kWarps - 1) / kWarps, kThreads, 0, s>>>(
+            patches, class_token, registers, x, rows, tokens, first);
+  });
   Check("assemble");
 }
 
-void AssembleTokensBackward(const Residual* dx, Bf16* dpatches,
+void AssembleTokensBackward(const Residual& dx, Bf16* dpatches,
                             float* dclass_token, float* dregisters,
                             float* dbias, SumList* sums, int64_t batch,
                             int64_t tokens, int64_t first, int64_t width,
@@ -383,11 +390,13 @@ void AssembleTokensBackward(const Residual* dx, Bf16* dpatches,
   Check("token gradient");
 }
 
-void EmbedBytes(const int64_t* bytes, const float* embedding, Residual* x,
+void EmbedBytes(const int64_t* bytes, const float* embedding, const Residual& x,
                 int64_t rows, int64_t width, cudaStream_t s) {
-  const int64_t fours = rows * width / 4;
-  EmbedKernel<<<(fours + kThreads - 1) / kThreads, kThreads, 0, s>>>(
-      bytes, embedding, x, fours, width);
+  ByWidth(width, [&](auto v) {
+    EmbedKernel<decltype(v)::value>
+        <<<(rows + kWarps - 1) / kWarps, kThreads, 0, s>>>(bytes, embedding, x,
+                                                           rows);
+  });
   Check("embed");
 }
 
@@ -412,11 +421,12 @@ void RunAddNorm(const AddNorm& a, cudaStream_t s) {
 }
 
 void RunNormBackward(const NormBackward& a, cudaStream_t s) {
-  const int blocks = BlocksFor(a.rows);
   const size_t shared = kWarps * a.width * sizeof(float);
-  float* const parts = NormParts(a, blocks);
   ByWidth(a.width, [&](auto v) {
     constexpr int V = decltype(v)::value;
+    const int blocks = std::min<int64_t>((a.rows + kWarps - 1) / kWarps,
+                                         kBlocks / 4 * NormBackwardBlocks(V));
+    float* const parts = NormParts(a, blocks);
     const auto kernel = a.scale != nullptr ? NormBackwardKernel<V, true>
                                            : NormBackwardKernel<V, false>;
     kernel<<<blocks, kThreads, shared, s>>>(a, parts);

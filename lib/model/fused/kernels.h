@@ -1,9 +1,9 @@
 // CUDA kernels of the fused training engine: everything in a step that is not a
 // matrix product or attention.
 //
-// Activations are bf16, the residual stream and its gradient are fp32. Sums
-// over rows go through parts, which SumList adds up in order, so that two runs
-// agree to the bit. Widths are 128, 256, 384, 512 or 768; the
+// Activations are bf16, the residual stream and its gradient Residual. Sums
+// over rows are fp32 and go through parts, which SumList adds up in order, so
+// that two runs agree to the bit. Widths are 128, 256, 384, 512 or 768; the
 // width of a head is 64. All pointers are device memory, 16-byte aligned.
 #pragma once
 
@@ -16,9 +16,16 @@ namespace feedrate {
 namespace fused {
 
 using Bf16 = __nv_bfloat16;
-// The residual stream and its gradient. In bf16 a step was 5% faster, but
-// gradients were up to 2.5 times less exact.
-using Residual = float;
+// The residual stream or its gradient: of each row, numbers of 16 bits around
+// 2^15 and their unit, the largest value / 32,767. What norms make of a row
+// depends on the error beside the row's norm, and that is at most a fifth of
+// bf16's; in bf16 gradients of parameters were up to 2.5 times less exact. A
+// row with a value that is not finite gets none that is; one whose values are
+// below 3e-26 counts as zero.
+struct Residual {
+  uint16_t* values = nullptr;
+  float* units = nullptr;
+};
 
 // The gradient of a scale that a product's results, weight x + bias, were
 // multiplied by before they were added to the stream. It follows from gradients
@@ -88,19 +95,19 @@ void Patchify(const float* images, Bf16* patches, int64_t batch,
 // The first residual stream: `first` learned tokens (float, from
 // `tokens_weight`) and then the patches of each sample.
 void AssembleTokens(const Bf16* patches, const float* class_token,
-                    const float* registers, Residual* x, int64_t batch,
+                    const float* registers, const Residual& x, int64_t batch,
                     int64_t tokens, int64_t first, int64_t width,
                     cudaStream_t s);
 // The reverse: gradients of patches (bf16, for products), of the learned tokens
 // and of the bias of the patch embedding.
-void AssembleTokensBackward(const Residual* dx, Bf16* dpatches,
+void AssembleTokensBackward(const Residual& dx, Bf16* dpatches,
                             float* dclass_token, float* dregisters,
                             float* dbias, SumList* sums, int64_t batch,
                             int64_t tokens, int64_t first, int64_t width,
                             bool accumulate, cudaStream_t s);
 
 // The first residual stream of text: the row of the embedding of each byte.
-void EmbedBytes(const int64_t* bytes, const float* embedding, Residual* x,
+void EmbedBytes(const int64_t* bytes, const float* embedding, const Residual& x,
                 int64_t rows, int64_t width, cudaStream_t s);
 // rows x `kinds`, 1 where the byte is the column: its product with the gradient
 // of the stream is the gradient of the embedding, the same in every run.
@@ -114,12 +121,12 @@ struct Branch {
 };
 
 struct AddNorm {
-  const Residual* x = nullptr;
+  Residual x;
   // What is added, none, the first or both.
   Branch branches[2];
   const float* weight = nullptr;
   // The sum; may be x if `stride` is 1, or null.
-  Residual* x_out = nullptr;
+  Residual x_out;
   // Keeps what weights of zero would lose: they count as 1e-20.
   Bf16* normed = nullptr;
   // One over the root mean square of each row.
@@ -138,11 +145,13 @@ struct NormBackward {
   const float* rstd = nullptr;
   const float* weight = nullptr;
   // Gradient of the stream that passes by the norm. Null: zero.
-  const Residual* dresidual = nullptr;
+  Residual dresidual;
   // Scale of the branch that was added last. Null: there was none.
   const float* scale = nullptr;
-  Residual* dx = nullptr;
-  // Gradient of the branch. Scales of zero count as 1e-20, see ScaleGradient.
+  // May be null.
+  Residual dx;
+  // Gradient of the branch, or of the stream if there was none; may then be
+  // null. Scales of zero count as 1e-20, see ScaleGradient.
   Bf16* dy = nullptr;
   float* dweight = nullptr;
   // Sum of dy over rows: the gradient of the bias that the branch ended with.

@@ -4,6 +4,8 @@
 //
 //   kernels_check [BATCH [HEADS [TOKENS]]]   sizes that are timed: 256 6 201
 //   kernels_check fp8 [check]                those in FP8 only; check: untimed
+//   kernels_check causal|images|norms        attention of texts or images,
+//   norms
 #include "lib/model/fused/check_support.cuh"
 
 namespace feedrate {
@@ -35,7 +37,8 @@ void CheckTokens() {
   const auto embedded = Random<Bf16>(batch * patches * width);
   const auto class_token = Random<float>(width);
   const auto registers = Random<float>((first - 1) * width);
-  const auto dx = Random<float>(batch * tokens * width);
+  auto dx = Random<float>(batch * tokens * width, 1e-5f);
+  CheckStream d_x(batch * tokens, width), d_dx(&dx, width);
   std::vector<double> x, dpatches, dclass(width),
       dregisters((first - 1) * width), dbias(width);
   for (int64_t at = 0; at < batch * tokens * width; ++at) {
@@ -56,15 +59,14 @@ void CheckTokens() {
   }
   CheckBuffer<Bf16> d_embedded(embedded), d_dpatches(dpatches.size());
   CheckBuffer<float> d_class(class_token), d_registers(registers),
-      d_x(x.size()), d_dx(dx), d_dclass(width), d_dregisters(dregisters.size()),
-      d_dbias(width);
+      d_dclass(width), d_dregisters(dregisters.size()), d_dbias(width);
   CheckSums sums;
   AssembleTokens(d_embedded, d_class, d_registers, d_x, batch, tokens, first,
                  width, nullptr);
   AssembleTokensBackward(d_dx, d_dpatches, d_dclass, d_dregisters, d_dbias,
                          &sums, batch, tokens, first, width, false, nullptr);
   sums.Run(nullptr);
-  Hold("tokens", d_x.Read(), x, kExact);
+  Hold("tokens", d_x.Read(), x, kRoundedStream);
   Hold("tokens, gradient of patches", d_dpatches.Read(), dpatches, kRounded);
   Hold("tokens, gradient of the class token", d_dclass.Read(), dclass, kExact);
   Hold("tokens, gradient of registers", d_dregisters.Read(), dregisters,
@@ -83,11 +85,12 @@ void CheckTokens() {
     }
   }
   CheckBuffer<int64_t> d_bytes(bytes);
-  CheckBuffer<float> d_table(table), d_text(text.size());
+  CheckBuffer<float> d_table(table);
+  CheckStream d_text(rows, width);
   CheckBuffer<Bf16> d_one_hot(one_hot.size());
   EmbedBytes(d_bytes, d_table, d_text, rows, width, nullptr);
   OneHot(d_bytes, d_one_hot, rows, kinds, nullptr);
-  Hold("embedding of bytes", d_text.Read(), text, kExact);
+  Hold("embedding of bytes", d_text.Read(), text, kRoundedStream);
   Hold("one hot", d_one_hot.Read(), one_hot, kExact);
 }
 
@@ -97,7 +100,8 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, int branches) {
               static_cast<long long>(samples), static_cast<long long>(width),
               static_cast<long long>(stride), branches);
   const int64_t count = samples * width;
-  const auto x = Random<float>(count * stride);
+  auto x = Random<float>(count * stride);
+  CheckStream d_x(&x, width), d_sum(samples, width);
   auto weight = Random<float>(width), scale = Random<float>(width);
   const auto scale2 = Random<float>(width);
   const auto y = Random<Bf16>(count), y2 = Random<Bf16>(count);
@@ -118,8 +122,8 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, int branches) {
       normed[r * width + c] = sum[r * width + c] * rstd[r] * weight[c];
     }
   }
-  CheckBuffer<float> d_x(x), d_weight(weight), d_scale(scale), d_scale2(scale2),
-      d_sum(count), d_rstd(samples);
+  CheckBuffer<float> d_weight(weight), d_scale(scale), d_scale2(scale2),
+      d_rstd(samples);
   CheckBuffer<Bf16> d_y(y), d_y2(y2), d_normed(count);
   AddNorm add;
   add.x = d_x;
@@ -135,11 +139,13 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, int branches) {
   RunAddNorm(add, nullptr);
   Hold("  normed", d_normed.Read(), normed, kRounded);
   Hold("  one over the root", d_rstd.Read(), rstd, kExact);
-  if (branches > 1) Hold("  sum", d_sum.Read(), sum, kExact);
+  if (branches > 1) Hold("  sum", d_sum.Read(), sum, kRoundedStream);
 
   // Backward, for a stream of which every so many rows have a gradient already.
   const int64_t rows = samples * stride;
-  const auto dresidual = Random<float>(count), before = Random<float>(width);
+  auto dresidual = Random<float>(count);
+  CheckStream d_dresidual(&dresidual, width), d_dx(rows, width);
+  const auto before = Random<float>(width);
   const auto in = Random<float>(rows * width);
   const auto dn = Random<Bf16>(rows * width);
   std::vector<float> in_rstd;
@@ -169,8 +175,7 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, int branches) {
       dbias[c] += dy[at];
     }
   }
-  CheckBuffer<float> d_in_rstd(in_rstd), d_dresidual(dresidual),
-      d_dx(rows * width), d_dweight(before), d_dbias(before);
+  CheckBuffer<float> d_in_rstd(in_rstd), d_dweight(before), d_dbias(before);
   CheckBuffer<Bf16> d_dn(dn), d_in_normed(in_normed), d_dy(rows * width);
   CheckSums sums;
   NormBackward back;
@@ -191,11 +196,46 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, int branches) {
   back.accumulate = true;
   RunNormBackward(back, nullptr);
   sums.Run(nullptr);
-  Hold("  gradient of the stream", d_dx.Read(), dx, kExact);
+  Hold("  gradient of the stream", d_dx.Read(), dx, kRoundedStream);
   Hold("  gradient of the weight", d_dweight.Read(), dweight, kExact);
+  // Without a branch it is that of the stream.
+  Hold("  gradient of the branch", d_dy.Read(), branches > 0 ? dy : dx,
+       kRounded);
   if (branches == 0) return;
-  Hold("  gradient of the branch", d_dy.Read(), dy, kRounded);
   Hold("  gradient of the bias", d_dbias.Read(), dbias, kExact);
+}
+
+// A row of a stream of zeros stays zero, and one with a value that is not
+// finite never becomes finite.
+void CheckNotFinite() {
+  const int64_t rows = 4, width = 384;
+  std::vector<float> zeros(rows * width);
+  std::vector<Bf16> y(rows * width, Bf16(0.f));
+  y[width + 5] = NAN;
+  y[2 * width + 7] = -INFINITY;
+  y[3 * width + 9] = 3.f;
+  CheckStream x(&zeros, width);
+  CheckBuffer<Bf16> d_y(y), normed(rows * width);
+  CheckBuffer<float> ones(std::vector<float>(width, 1)), rstd(rows);
+  AddNorm add;
+  add.x = add.x_out = x;
+  add.branches[0] = {d_y, ones};
+  add.weight = ones;
+  add.normed = normed;
+  add.rstd = rstd;
+  add.rows = rows;
+  add.width = width;
+  RunAddNorm(add, nullptr);
+  const std::vector<double> sum = x.Read();
+  int wrong = 0;
+  for (int64_t i = 0; i < rows * width; ++i) {
+    const bool finite = i / width % 3 == 0;
+    const double want = i == 3 * width + 9 ? 3 : 0;
+    wrong +=
+        finite ? !(std::fabs(sum[i] - want) < 1e-6) : std::isfinite(sum[i]);
+  }
+  failures += wrong > 0;
+  std::printf("rows of zeros, or not finite: %d values wrong\n", wrong);
 }
 
 // From gradients of y = weight x + bias, of which dy was scale times dx.
@@ -433,6 +473,18 @@ void CheckImageAttention() {
   }
 }
 
+void CheckNorms() {
+  feedrate::fused::CheckTokens();
+  for (const int64_t width : {128, 256, 384, 512, 768}) {
+    feedrate::fused::CheckNorm(width, 37, 1, 2);
+  }
+  feedrate::fused::CheckNorm(384, 37, 1, 0);
+  feedrate::fused::CheckNorm(384, 5, 7, 1);
+  // More rows than warps.
+  feedrate::fused::CheckNorm(512, 4099, 1, 2);
+  feedrate::fused::CheckNotFinite();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -452,6 +504,11 @@ int main(int argc, char** argv) {
     std::printf("%d wrong\n", feedrate::fused::failures);
     return feedrate::fused::failures > 0 ? 1 : 0;
   }
+  if (argc > 1 && argv[1] == std::string("norms")) {
+    CheckNorms();
+    std::printf("%d wrong\n", feedrate::fused::failures);
+    return feedrate::fused::failures > 0 ? 1 : 0;
+  }
   feedrate::fused::CheckFp8();
   if (argc > 1 && argv[1] == std::string("fp8")) {
     if (argc == 2) feedrate::fused::TimeFp8(256 * 201, 384, 1536);
@@ -460,12 +517,7 @@ int main(int argc, char** argv) {
   }
   CheckImageAttention();
   CheckCausalAttention();
-  feedrate::fused::CheckTokens();
-  for (const int64_t width : {128, 256, 384, 512, 768}) {
-    feedrate::fused::CheckNorm(width, 37, 1, 2);
-  }
-  feedrate::fused::CheckNorm(384, 37, 1, 0);
-  feedrate::fused::CheckNorm(384, 5, 7, 1);
+  CheckNorms();
   feedrate::fused::CheckScaleGradient(27, 384, false);
   feedrate::fused::CheckScaleGradient(128, 512, true);
   feedrate::fused::CheckGelu(77, 512);

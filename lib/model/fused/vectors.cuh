@@ -66,13 +66,18 @@ __device__ __forceinline__ float BlockReduce(float v, bool max, float* shared) {
 __device__ __forceinline__ float4 Load(const float* p) {
   return *reinterpret_cast<const float4*>(p);
 }
-__device__ __forceinline__ float4 Load(const Bf16* p) {
-  const uint2 raw = *reinterpret_cast<const uint2*>(p);
+__device__ __forceinline__ uint2 LoadRaw(const void* p) {
+  return *static_cast<const uint2*>(p);
+}
+__device__ __forceinline__ float4 Values(uint2 raw) {
   const float2 a =
       __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&raw.x));
   const float2 b =
       __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&raw.y));
   return make_float4(a.x, a.y, b.x, b.y);
+}
+__device__ __forceinline__ float4 Load(const Bf16* p) {
+  return Values(LoadRaw(p));
 }
 __device__ __forceinline__ void Store(float* p, float4 v) {
   *reinterpret_cast<float4*>(p) = v;
