@@ -108,11 +108,11 @@ class CodesTest(unittest.TestCase):
         chance = random.Random(1)
         crops = self.batch(lambda image: crop(image, 224, chance))
         images = ((crops / 255 - MEAN) / STD).transpose(0, 3, 1, 2)
-        rows, columns = codes.device_places(224, 224)
+        places = codes.device_places(224, 224)
 
         def read(images):
-            pixels = images[:, :, rows, columns].astype(np.float16)
-            return codes.read_device(pixels)
+            pixels = images.reshape(*images.shape[:2], -1)[:, :, places]
+            return codes.read_device(pixels.astype(np.float16))
 
         found = read(images)
         self.assertEqual(found.items, ITEMS)

@@ -111,24 +111,28 @@ class Batch:
         self.draws = draws
 
 
-class Pixels:
-    """Pixels of a batch (images, channels, pixels) at device_places()."""
-
-    def __init__(self, array):
-        self.array = array
-
-
 def complete(line, found):
-    """Fills the line of a batch with what it shows: a Batch, or Pixels."""
-    if isinstance(found, Pixels):
-        found = read_device(found.array)
-    if found is None:
-        return
+    """Fills the line of a batch with what it shows, a Batch."""
     line["ids"] = found.items
     if any(second >= 0 for second in found.seconds):
         line["seconds"] = found.seconds
     if found.draws:
         line["draws"] = [d[0] << 16 | d[1] << 8 | d[2] for d in found.draws]
+
+
+def complete_from(line, arrays):
+    """Fills a line with what arrays say, by name."""
+    if "weights" in arrays:
+        line["weights"] = zlib.crc32(arrays["weights"].tobytes()) + 1
+    if "labels" in arrays:
+        line["labels"] = arrays["labels"].tolist()
+    if "pixels" in arrays:
+        complete(line, read_device(arrays["pixels"]))
+    if "pixels_last" in arrays:
+        pixels = arrays["pixels_last"].transpose(0, 2, 1)
+        complete(line, read_device(pixels))
+    if "tokens" in arrays:
+        complete(line, read_tokens(arrays["tokens"]))
 
 
 def axes_of(shape):
@@ -292,13 +296,13 @@ def _read_again(blocks, sample_of, more_points):
 
 
 def device_places(height, width):
-    """Of images on a device, which are read once: the rows and columns of the
-    pixels that tell their items."""
+    """Of images on a device, which are read once: the pixels that tell their
+    items, as numbers in the image."""
     import numpy as np
 
     few = _places(height, width, 0)
     many = _places(height, width, DEVICE_POINTS)
-    return np.divmod(np.concatenate([few, many]), width)
+    return np.concatenate([few, many])
 
 
 def read_device(pixels):
@@ -433,26 +437,23 @@ def _draws_of(found):
 
 
 def read_tokens(rows):
-    """A Batch of lists of tokens. Packed rows show several items, of which
-    each whole code names one; a row's items count once each."""
-    items, seconds = [], []
-    for row in rows:
-        found = []
-        at = 0
-        row = list(row)
-        while at + 6 <= len(row):
-            if row[at] != _MARK:
-                at += 1
-                continue
-            code = [t - _FIRST_TOKEN for t in row[at + 1 : at + 6]]
-            at += 1
-            if min(code) < 0 or max(code) >= _TOKEN_BASE:
-                continue
+    """A Batch of rows of tokens. Packed rows show several items, of which each
+    whole code names one; a row's items count once each."""
+    import numpy as np
+
+    rows = np.asarray(rows)
+    found = [[] for _ in rows]
+    if rows.shape[1] >= 6:
+        marks = np.argwhere(rows[:, :-5] == _MARK)
+        spread = marks[:, 1:] + np.arange(1, 6)
+        codes = rows[marks[:, :1], spread].astype(np.int64) - _FIRST_TOKEN
+        whole = ((codes >= 0) & (codes < _TOKEN_BASE)).all(axis=1)
+        for row, code in zip(
+            marks[whole, 0].tolist(), codes[whole].tolist(), strict=True
+        ):
             item = code[0] + code[1] * 64 + code[2] * 4096
-            if code[3] + code[4] * 64 != _check(item):
-                continue
-            if item not in found:
-                found.append(item)
-        items += found or [-1]
-        seconds += [-1] * max(len(found), 1)
-    return Batch(items, seconds, [])
+            is_right = code[3] + code[4] * 64 == _check(item)
+            if is_right and item not in found[row]:
+                found[row].append(item)
+    items = [item for row in found for item in row or [-1]]
+    return Batch(items, [-1] * len(items), [])

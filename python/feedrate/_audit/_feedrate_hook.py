@@ -2,10 +2,9 @@
 
 Writes one JSON line per batch to $FEEDRATE_AUDIT/<pid>.jsonl: the messages of
 lib/records/audit_worker.proto. Each line is one write, so that it is there even
-if the process is killed right after it. What is on a device is copied in the
-background, handed on by a thread and read by another process, so that the
-training does not wait for it; only where `audit` is about to kill the training,
-each line is written at once.
+if the process is killed right after it. What is on a device is read by another
+process (_feedrate_sender.py), so that the training does not wait for it; only
+where `audit` is about to kill the training, each line is written at once.
 """
 
 import atexit
@@ -13,8 +12,6 @@ import contextlib
 import importlib.util
 import json
 import os
-import queue
-import subprocess
 import sys
 import threading
 import time
@@ -22,13 +19,10 @@ import weakref
 
 import _feedrate_batches as batches
 import _feedrate_codes as codes
+import _feedrate_sender
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _MODULE_STATE = "_feedrate_seen"
-# So many batches of a device may wait to be read; then the training waits.
-_MOST_JOBS = 16
-# That the process may take to read the last ones.
-_MOST_SECONDS = 120
 
 
 class Recorder:
@@ -76,31 +70,45 @@ class Recorder:
             self._sender.forget()
             self._sender = None
 
-    def _do(self, kind, fields, finish=None, is_late=False):
-        """Writes a line, after those before it. `finish(fields)` fills in what
-        has to be read. If it has to wait for a device, that is done in the
-        background."""
-        if self._sender is None and is_late and self._can_send:
-            self._open()
-            try:
-                self._sender = _Sender(self._file)
-            except OSError:
-                self._can_send = False
-        if self._sender is not None:
-            self._sender.jobs.put((kind, fields, finish))
-            return
+    def _do(self, kind, fields, tensors=None):
+        """Writes a line, after those before it. `tensors` say more, by the
+        names of codes.complete_from(). If they are on a device, another process
+        does it."""
+        tensors = tensors or {}
         try:
-            codes.complete(fields, finish(fields) if finish else None)
+            if self._is_sent(kind, fields, tensors):
+                return
+            arrays = {n: batches.as_array(t) for n, t in tensors.items()}
+            codes.complete_from(fields, arrays)
         except Exception as error:  # noqa: BLE001 - the training goes on.
             self.problem(f"a batch cannot be read: {error}")
+            if isinstance(error, OSError):
+                self._can_send = False
+                self._sender = None
             return
         self._write(kind, **fields)
 
+    def _is_sent(self, kind, fields, tensors):
+        """Sends a line to the process that reads. Starts it, or one with more
+        memory, for tensors on a device."""
+        if self._sender is not None:
+            if kind == "labels" and self._sender.send_labels(tensors):
+                return True
+            if self._sender.send(_line(kind, fields), tensors):
+                return True
+            self._wait()
+        every = tensors.values()
+        if not self._can_send or not any(map(batches.on_device, every)):
+            return False
+        self._open()
+        self._sender = _feedrate_sender.Sender(self._file, every)
+        return self._sender.send(_line(kind, fields), tensors)
+
     def _wait(self):
         """Until all lines are written."""
-        if self._sender is not None:
-            self._sender.end()
-            self._sender = None
+        sender, self._sender = self._sender, None
+        if sender is not None and not sender.end():
+            self.problem("the last batches were not read")
 
     def problem(self, text):
         """Says what cannot be seen, once."""
@@ -194,23 +202,32 @@ class Recorder:
         self, batch, training, labels=None, module=0, model=None, step=None
     ):
         """A batch of images, clips or tokens."""
+        weights = None
+        if training and model is not None:
+            weights = self._weights.of(model, self._sender is not None)
+        # Beside a GPU, the processor is what a step waits for.
+        is_late = self._sender is not None or (
+            self._can_send
+            and weights is not None
+            and batches.on_device(weights)
+        )
         try:
-            read = batches.start_reading(batch)
+            found = batches.start_reading(batch, is_late)
         except Exception as error:  # noqa: BLE001 - the training goes on.
             self.problem(f"a batch cannot be read: {error}")
             return
-        if read is None:
+        if found is None:
             shape = list(getattr(batch, "shape", []))
             self.problem(f"a batch of shape {shape} shows no images or tokens")
             return
         self._last = (training, len(batch))
-        self._note(read, training, labels, module, model, step)
+        self._note(found, training, labels, module, weights, step)
 
     def note_ids(self, ids, training, labels, step):
-        read = codes.Batch(ids, [-1] * len(ids), [])
-        self._note(lambda: read, training, labels, 0, None, step)
+        found = codes.Batch(ids, [-1] * len(ids), [])
+        self._note(found, training, labels, 0, None, step)
 
-    def _note(self, read, training, labels, module, model, step):
+    def _note(self, found, training, labels, module, weights, step):
         with self._busy:
             rank, world = _rank()
             at = self._at.get(training) or self._at.get(not training)
@@ -224,24 +241,20 @@ class Recorder:
                 "position": position,
                 "time_s": time.monotonic(),
                 "wait_s": round(self._wait_s, 6),
-                "rss_bytes": _rss_bytes(),
             }
+            if self._sender is None:
+                line["rss_bytes"] = _rss_bytes()
             self._wait_s = 0.0
-            weights = None
-            if training and model is not None:
-                weights = self._weights.of(model)
-            elif training and step is not None:
+            if training and step is not None:
                 line["weights"] = int(step) + 1
             if labels is not None:
                 line["labels"] = [int(label) for label in labels]
-
-            def finish(fields):
-                if weights is not None:
-                    fields["weights"] = weights()
-                return read()
-
-            is_late = batches.is_late(read) or batches.is_late(weights)
-            self._do("batch", line, finish, is_late)
+            tensors = {} if weights is None else {"weights": weights}
+            if isinstance(found, codes.Batch):
+                codes.complete(line, found)
+            else:
+                tensors |= found
+            self._do("batch", line, tensors)
             if not training:
                 return
             self._steps += 1
@@ -253,20 +266,18 @@ class Recorder:
 
     def note_labels(self, labels):
         """Labels of the batch that the model just got."""
+        import torch
+
         if self._last is None:
             return
         training, size = self._last
-        if labels.dim() != 1 or len(labels) != size:
+        if labels.dim() != 1 or labels.shape[0] != size:
             return
         self._last = None
-        values = batches.fetch(labels.detach())
-
-        def finish(fields):
-            fields["labels"] = values().tolist()
-
+        # The training may write others where these are.
+        labels = labels.detach().to(torch.int64, copy=True)
         with self._busy:
-            is_late = batches.is_late(values)
-            self._do("labels", {"training": training}, finish, is_late)
+            self._do("labels", {"training": training}, {"labels": labels})
 
     def end(self):
         if self._file is None or self._pid != os.getpid():
@@ -280,62 +291,13 @@ class Recorder:
             self._model = None
             if model is not None:
                 weights = self._weights.of(model)
-                self._write("end_of_process", weights=weights())
+                tensors = {} if weights is None else {"weights": weights}
+                self._can_send = False
+                self._do("end_of_process", {}, tensors)
 
 
 def _line(kind, fields):
     return {"schema": 1, "record": "audit_line", "kind": kind, **fields}
-
-
-class _Sender:
-    """Hands lines on to a process that reads their pixels."""
-
-    def __init__(self, file):
-        here = os.path.dirname(os.path.abspath(__file__))
-        script = os.path.join(here, "_feedrate_reader.py")
-        self._reader = subprocess.Popen(
-            [sys.executable, script],
-            stdin=subprocess.PIPE,
-            stdout=file,
-            bufsize=0,
-            env={**os.environ, "FEEDRATE_AUDIT": ""},
-        )
-        self.jobs = queue.Queue(_MOST_JOBS)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def end(self):
-        self.jobs.put(None)
-        self._thread.join()
-        self._reader.stdin.close()
-        try:
-            self._reader.wait(_MOST_SECONDS)
-        except subprocess.TimeoutExpired:
-            RECORDER.problem("the last batches were not read")
-
-    def forget(self):
-        """In a process that was forked, which would keep the pipe open."""
-        self._reader.stdin.close()
-
-    def _run(self):
-        while (job := self.jobs.get()) is not None:
-            try:
-                self._send(*job)
-            except Exception as error:  # noqa: BLE001
-                RECORDER.problem(f"a batch cannot be read: {error}")
-
-    def _send(self, kind, fields, finish):
-        found = finish(fields) if finish is not None else None
-        payload = b""
-        if isinstance(found, codes.Pixels):
-            payload = found.array.tobytes()
-            fields["pixels"] = [str(found.array.dtype), *found.array.shape]
-        else:
-            codes.complete(fields, found)
-        header = json.dumps(_line(kind, fields)).encode() + b"\n"
-        left = memoryview(header + payload)
-        while left:
-            left = left[os.write(self._reader.stdin.fileno(), left) :]
 
 
 def _at_end_of_child(end):
@@ -352,16 +314,28 @@ def _wait_for(path):
         time.sleep(0.005)
 
 
+# Of processes, and of their groups once they are there: rank and size.
+_RANKS = {}
+
+
 def _rank():
     torch = sys.modules.get("torch")
     distributed = getattr(torch, "distributed", None)
-    if distributed is not None and distributed.is_available():
-        if distributed.is_initialized():
-            return distributed.get_rank(), distributed.get_world_size()
-    return (
-        int(os.environ.get("RANK", "0") or 0),
-        int(os.environ.get("WORLD_SIZE", "1") or 1),
-    )
+    if distributed is not None and not distributed.is_available():
+        distributed = None
+    is_group = distributed is not None and distributed.is_initialized()
+    key = os.getpid(), is_group
+    found = _RANKS.get(key)
+    if found is None:
+        found = _RANKS[key] = (
+            (distributed.get_rank(), distributed.get_world_size())
+            if is_group
+            else (
+                int(os.environ.get("RANK", "0") or 0),
+                int(os.environ.get("WORLD_SIZE", "1") or 1),
+            )
+        )
+    return found
 
 
 _STATM = {}

@@ -1,26 +1,52 @@
-"""Reads the pixels that _feedrate_hook.py copied from a device, in a process of
-its own: from standard input lines, each with its pixels behind it, to the lines
-of the training on standard output."""
+"""Reads what _feedrate_sender.py has put into shared memory, in a process of
+its own: from standard input lines that say where the tensors of each are, to
+the lines of the training on standard output."""
 
 import json
+import marshal
+import mmap
 import os
 import sys
 
 import _feedrate_codes as codes
 
 
+def rss_bytes_of(pid):
+    with open(f"/proc/{pid}/statm", "rb") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def lines_of(file):
+    while True:
+        try:
+            yield marshal.load(file)
+        except EOFError:
+            return
+
+
 def main():
     import numpy as np
 
+    training = os.getppid()
     os.nice(5)
-    while header := sys.stdin.buffer.readline():
-        line = json.loads(header)
-        kind, *shape = line.pop("pixels", [None])
-        if kind is not None:
-            size = int(np.prod(shape)) * np.dtype(kind).itemsize
-            pixels = np.frombuffer(sys.stdin.buffer.read(size), kind)
-            codes.complete(line, codes.Pixels(pixels.reshape(shape)))
+    memory = mmap.mmap(int(sys.argv[1]), 0)
+    read = memoryview(memory)[:8].cast("Q")
+    for line in lines_of(sys.stdin.buffer):
+        parts = line.pop("parts")
+        until = line.pop("until")
+        try:
+            arrays = {
+                name: np.ndarray(shape, kind, memory, at)
+                for name, (at, kind, *shape) in parts.items()
+            }
+            codes.complete_from(line, arrays)
+            if line["kind"] == "batch":
+                line.setdefault("rss_bytes", rss_bytes_of(training))
+        except Exception as error:  # noqa: BLE001 - the others are read.
+            line["kind"] = "problem"
+            line["text"] = f"a batch cannot be read: {error}"
         os.write(1, json.dumps(line).encode() + b"\n")
+        read[0] = until
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ folder is on its PYTHONPATH. Waits for torch, and runs the sitecustomize that
 would have been imported without it."""
 
 import importlib.machinery
+import importlib.util
 import os
 import sys
 
