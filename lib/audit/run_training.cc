@@ -128,15 +128,31 @@ std::string EndText(int status) {
              : absl::StrCat("ended with exit code ", WEXITSTATUS(status));
 }
 
-// Runs a command to its end, for --prepare.
-absl::Status RunToEnd(const std::string& command,
-                      const std::function<bool()>& is_interrupted) {
+// Why what we wait for is to end now.
+absl::Status WhyToEnd(const TrainingPlan& plan, const Stopwatch& watch,
+                      absl::string_view what) {
+  if (plan.is_interrupted && plan.is_interrupted()) {
+    return absl::CancelledError("interrupted");
+  }
+  if (plan.timeout_s > 0 && watch.Seconds() > plan.timeout_s) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(what, " took longer than ", plan.timeout_s,
+                     " s; raise --timeout if it does not hang"));
+  }
+  return absl::OkStatus();
+}
+
+// Runs the command of --prepare to its end.
+absl::Status Prepare(const TrainingPlan& plan, const std::string& command) {
   ASSIGN_OR_RETURN(const pid_t pid, Start(ShellWords(command), {}));
+  const Stopwatch watch;
   int status = 0;
   while (waitpid(pid, &status, WNOHANG) != pid) {
-    if (is_interrupted && is_interrupted()) {
+    const absl::Status why =
+        WhyToEnd(plan, watch, absl::StrCat("--prepare: \"", command, "\""));
+    if (!why.ok()) {
       EndAll();
-      return absl::CancelledError("interrupted");
+      return why;
     }
     poll(nullptr, 0, kPollMs);
   }
@@ -171,8 +187,7 @@ class Runner {
   absl::StatusOr<TrainingRun> Run(int kills, int64_t steps) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!plan_.prepare.empty()) {
-      RETURN_IF_ERROR(RunToEnd(Filled(plan_.prepare, plan_.world_size),
-                               plan_.is_interrupted));
+      RETURN_IF_ERROR(Prepare(plan_, Filled(plan_.prepare, plan_.world_size)));
     }
     TrainingRun run;
     run.name = name_;
@@ -276,14 +291,7 @@ class Runner {
     double termed_s = -1;
     while (!pids.empty()) {
       poll(nullptr, 0, kPollMs);
-      if (plan_.is_interrupted && plan_.is_interrupted()) {
-        return absl::CancelledError("interrupted");
-      }
-      if (plan_.timeout_s > 0 && watch.Seconds() > plan_.timeout_s) {
-        return absl::DeadlineExceededError(
-            absl::StrCat("the training took longer than ", plan_.timeout_s,
-                         " s; raise --timeout if it does not hang"));
-      }
+      RETURN_IF_ERROR(WhyToEnd(plan_, watch, "the training"));
       if (termed_s < 0 && stop.step > 0 && IsFile(reached)) {
         if (!stop.is_term) return true;
         SignalAll(SIGTERM);

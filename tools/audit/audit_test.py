@@ -158,6 +158,16 @@ class AuditTest(unittest.TestCase):
         # Nothing is left of what was recorded.
         self.assertEqual(list(self.root.glob("feedrate-audit*")), [])
 
+    def test_a_time_limit_ends_what_prepares(self):
+        prepare = "--prepare=sleep 100"
+        command = [AUDIT, f"--dataset={self.ids}", prepare, "--timeout=0.2"]
+        done = subprocess.run(
+            [*command, "--", "true"], capture_output=True, timeout=50, text=True
+        )
+        self.assertEqual(done.returncode, 2, done.stderr)
+        said = '--prepare: "sleep 100" took longer than 0.2 s'
+        self.assertIn(said, done.stderr)
+
     def test_control_c_ends_what_prepares(self):
         process = subprocess.Popen(
             [
@@ -196,7 +206,13 @@ class AuditTest(unittest.TestCase):
     def test_make_writes_pngs_without_any_package(self):
         folder = self.root / "made"
         command = [AUDIT, f"--make={folder}", "--items=21", "--side=32"]
-        subprocess.run([*command, f"--python={sys.executable}"], check=True)
+        made = subprocess.run(
+            [*command, f"--python={sys.executable}"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        self.assertIn("21 items for training, 100 for", made.stderr)
         self.assertEqual(len(list(folder.glob("train/*/*.png"))), 21)
         self.assertEqual(len(list(folder.glob("val/*/*.png"))), 100)
         again = subprocess.run(command, capture_output=True, text=True)

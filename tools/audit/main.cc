@@ -67,7 +67,8 @@ DEFINE_string(signal, "kill",
               "it, or both in turns {kill|term|both}");
 DEFINE_double(grace, 30, "SECONDS: between SIGTERM and SIGKILL");
 DEFINE_double(timeout, 0,
-              "SECONDS: a run that takes longer failed; 0 means any time");
+              "SECONDS: a run or --prepare that takes longer failed; 0 means "
+              "any time");
 DEFINE_int64(seed, 1, "N: says at which steps and ranks the kills are");
 DEFINE_string(format, "jsonl",
               "NAME: what --output gets; the page for people goes to standard "

@@ -424,6 +424,11 @@ def main(arguments):
         if target.exists():
             target.rmdir()
         os.rename(folder, target)
+    print(
+        f"audit: wrote {target}: {train} items for training, {validation} for"
+        f" validation. Next: audit --dataset={target} -- YOUR COMMAND",
+        file=sys.stderr,
+    )
 
 
 if __name__ == "__main__":
