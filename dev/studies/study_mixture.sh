@@ -24,9 +24,11 @@ rounds="${ROUNDS:-6}"
 # For all, after building; 0 is no limit. Trainings get a third.
 minutes="${MINUTES:-30}"
 [[ "$minutes" =~ ^[0-9]{1,4}$ ]] || die "MINUTES=$minutes is no number from 0 to 9999"
-# Half of the public study's data sets, so that a small study stays small; frames
-# enough for ten pairs of every episode.
-dataset="${DATASET:-synthetic:episodes,datasets=14,episodes=8,frames=60,seed=1}"
+# A third of the public study's data sets, so that a small study stays small, and
+# the small model that is trained has a class for each; frames enough for ten pairs
+# of every episode.
+dataset="${DATASET:-synthetic:episodes,datasets=10,episodes=8,frames=60,seed=1}"
+model="${MODEL:-vit5_tiny}"
 folder="$out/episodes"
 studies=("$@")
 if [[ ${#studies[@]} -eq 0 ]]; then
@@ -88,7 +90,7 @@ if [[ -n "$trains" && ! -s "$out/best.jsonl" ]]; then
 elif [[ -n "$trains" ]]; then
   echo
   echo "the best settings, feeding a training:"
-  tools/mixture/train_best.py "--dataset=$folder" \
+  tools/mixture/train_best.py "--dataset=$folder" "--model=$model" \
     "--output=$out/train.jsonl" "--rounds=$rounds" \
     "--minutes=$((minutes > 0 ? minutes / 3 + 1 : 0))" "$out/best.jsonl"
 fi

@@ -10,6 +10,7 @@ import hashlib
 import math
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
@@ -293,6 +294,31 @@ class FilesTest(torch_test.FolderTest):
             code=2,
         )
         self.assertIn("has 11 data sets", rows(out)[0]["reason"])
+
+    def test_the_small_study_feeds_its_training(self):
+        """Its data sets are classes, of which its model had too few."""
+        study = (ROOT / "dev/studies/study_mixture.sh").read_text()
+        count = re.search(r"synthetic:episodes,datasets=(\d+),", study)[1]
+        mixed = self.folder / "mixed"
+        mixed.mkdir()
+        for i in range(int(count)):
+            arm = ROOT / "lib/loader/mixture/testdata/rlds/arm"
+            (mixed / f"arm{i}").symlink_to(arm)
+        best = self.folder / "best.jsonl"
+        best.write_text('{"from": "a", "samples_per_s": 9, "settings": {}}\n')
+        done = subprocess.run(
+            [
+                ROOT / "tools/mixture/train_best.py",
+                f"--dataset={mixed}",
+                f"--output={self.folder}/train.jsonl",
+                *("--rounds=1", "--warmup=1", "--steps=1", "--batch_size=4"),
+                best,
+            ],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("images/s, waits", done.stdout)
 
     def test_cold_files_are_dropped_and_labeled(self):
         (row,) = train(
