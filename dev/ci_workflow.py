@@ -289,7 +289,7 @@ BY_HAND = "github.event_name == 'workflow_dispatch'"
 
 def workflow(args):
     lines = [
-        "# By dev/ci_workflow.py of feedrate; run it again to change this.",
+        "# By feedrate ci-workflow; run it again to change this.",
         "name: performance",
         "on:",
         "  pull_request:",
