@@ -122,13 +122,16 @@ def main(arguments):
     date = time.gmtime(int(stamp))[:6]
     path = pathlib.Path(dist, f"feedrate-{version}-py3-none-{platform}.whl")
     files = contents(bundle, version, platform)
-    with zipfile.ZipFile(path, "w") as archive:
+    # Whoever finds a wheel by its name finds a whole one.
+    part = path.with_suffix(".part")
+    with zipfile.ZipFile(part, "w") as archive:
         for name, (content, executable) in files.items():
             entry = zipfile.ZipInfo(name, date)
             entry.compress_type = zipfile.ZIP_DEFLATED
             mode = 0o100755 if executable else 0o100644
             entry.external_attr = mode << 16
             archive.writestr(entry, content)
+    part.rename(path)
     print(path)
 
 
