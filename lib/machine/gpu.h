@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -221,9 +222,13 @@ class GpuWatch {
   std::thread thread_;
 };
 
-// Returns the number of the first GPU that is visible to a program, given the
-// value of CUDA_VISIBLE_DEVICES: 0 if it is null. Returns nullopt if it names
-// no GPU, or names one other than by number.
-std::optional<unsigned> FirstVisibleGpu(const char* visible_devices);
+// Returns the number of the GPU that CUDA programs count first, by the values
+// of CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER. Returns nullopt if that is no
+// GPU, or is named other than by number. Of unlike GPUs CUDA counts the fastest
+// first, NVML by bus: then nullopt as well, and `warn` hears of it, unless CUDA
+// is told to count by bus, too.
+std::optional<unsigned> FirstVisibleGpu(
+    const std::vector<std::string>& libraries,
+    const std::function<void(const std::string&)>& warn = nullptr);
 
 }  // namespace feedrate

@@ -253,13 +253,40 @@ TEST(GpuWatchTest, NoLibraryAndNoSuchGpu) {
             absl::StatusCode::kNotFound);
 }
 
+std::optional<unsigned> FirstOf(const char* visible_devices) {
+  setenv("CUDA_VISIBLE_DEVICES", visible_devices, 1);
+  return FirstVisibleGpu({kFake});
+}
+
 TEST(GpuWatchTest, TheGpuThatProgramsSee) {
-  EXPECT_EQ(FirstVisibleGpu(nullptr), 0u);
-  EXPECT_EQ(FirstVisibleGpu("3,1"), 3u);
-  EXPECT_EQ(FirstVisibleGpu("2"), 2u);
-  EXPECT_FALSE(FirstVisibleGpu("").has_value());
-  EXPECT_FALSE(FirstVisibleGpu("-1").has_value());
-  EXPECT_FALSE(FirstVisibleGpu("GPU-0a1b").has_value());
+  setenv("FEEDRATE_FAKE_NVML", "h200", 1);
+  unsetenv("CUDA_DEVICE_ORDER");
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(FirstVisibleGpu({kFake}), 0u);
+  EXPECT_EQ(FirstVisibleGpu({"libno_such_library.so"}), 0u);
+  EXPECT_EQ(FirstOf("3,1"), 3u);
+  EXPECT_EQ(FirstOf("2"), 2u);
+  EXPECT_FALSE(FirstOf("").has_value());
+  EXPECT_FALSE(FirstOf("-1").has_value());
+  EXPECT_FALSE(FirstOf("GPU-0a1b").has_value());
+}
+
+// CUDA's number 0 may be the other one.
+TEST(GpuWatchTest, OfUnlikeGpusNoneUnlessBothCountByBus) {
+  setenv("FEEDRATE_FAKE_NVML", "two", 1);
+  setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+  unsetenv("CUDA_DEVICE_ORDER");
+  std::string problem;
+  const auto warn = [&](const std::string& text) { problem = text; };
+  EXPECT_FALSE(FirstVisibleGpu({kFake}, warn).has_value());
+  EXPECT_THAT(problem, AllOf(HasSubstr("NVIDIA L4"),
+                             HasSubstr("CUDA_DEVICE_ORDER=PCI_BUS_ID")));
+  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+  problem.clear();
+  EXPECT_EQ(FirstVisibleGpu({kFake}, warn), 1u);
+  EXPECT_EQ(problem, "");
+  unsetenv("CUDA_DEVICE_ORDER");
+  unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
 }  // namespace

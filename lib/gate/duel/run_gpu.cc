@@ -1,7 +1,6 @@
 #include "lib/gate/duel/run_gpu.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -32,8 +31,7 @@ void AddContended(Row* row) {
 
 std::unique_ptr<RunGpu> RunGpu::Open(
     const std::vector<std::string>& libraries) {
-  const std::optional<unsigned> index =
-      FirstVisibleGpu(std::getenv("CUDA_VISIBLE_DEVICES"));
+  const std::optional<unsigned> index = FirstVisibleGpu(libraries);
   if (!index) return nullptr;
   auto clock = GpuClock::OpenAt(libraries, *index);
   if (!clock.ok()) return nullptr;

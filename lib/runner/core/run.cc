@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <utility>
@@ -121,6 +120,7 @@ class Session {
     if (list_.config_text.empty()) {
       list_.config_text = WithoutQueries(PrintTextProto(list_.config));
     }
+    bool uses_gpu = false;
     for (const Job& job : list_.jobs) {
       JobMode* const mode = FindMode(options_.modes, job);
       if (mode == nullptr) {
@@ -128,9 +128,7 @@ class Session {
             absl::StrCat(options_.source.tool, " cannot measure job ",
                          job.job_id(), " of mode \"", job.mode(), "\""));
       }
-      if (job.device() == "cuda") {
-        gpu_index_ = FirstVisibleGpu(std::getenv("CUDA_VISIBLE_DEVICES"));
-      }
+      uses_gpu |= job.device() == "cuda";
       uses_servers_ |= mode->UsesServers();
       has_null_ |= mode->HasNullJob();
       if (job.has_unsupported_reason()) continue;
@@ -139,6 +137,7 @@ class Session {
       }
       RETURN_IF_ERROR(mode->Check(*catalogue_, job));
     }
+    if (uses_gpu) gpu_index_ = FirstVisibleGpu(NvmlLibraries(), warn_);
     return absl::OkStatus();
   }
 

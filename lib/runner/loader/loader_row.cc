@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -216,12 +215,11 @@ void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
 }
 
 std::unique_ptr<GpuWatch> WatchGpu(const Job& job) {
-  const std::optional<unsigned> index =
-      FirstVisibleGpu(std::getenv("CUDA_VISIBLE_DEVICES"));
-  if (job.device() != "cuda" || job.hardware_class() == "host_cpu" ||
-      !index.has_value()) {
+  if (job.device() != "cuda" || job.hardware_class() == "host_cpu") {
     return nullptr;
   }
+  const std::optional<unsigned> index = FirstVisibleGpu(NvmlLibraries());
+  if (!index.has_value()) return nullptr;
   absl::StatusOr<std::unique_ptr<GpuWatch>> watch =
       GpuWatch::Start(NvmlLibraries(), *index);
   return watch.ok() ? *std::move(watch) : nullptr;
