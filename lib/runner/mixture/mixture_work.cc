@@ -46,7 +46,7 @@ constexpr double kFirstLookS = 0.3;
 // Limits of the runs so far, by their samples. A limit takes long, and
 // the runs of a round, one per library and metadata, have the same
 // samples.
-using KnownLimits = std::map<std::string, double>;
+using KnownLimits = std::map<std::string, absl::StatusOr<double>>;
 
 // Every run has its own process, so that each starts from nothing. Its batches
 // are written as records before its row.
@@ -213,15 +213,21 @@ void MixtureWork::AddLimit(int run_index, Row* row) const {
     if (name == "metadata" || name == "action_chunk") continue;
     absl::StrAppend(&key, " ", name, "=", value);
   }
-  const auto known = limits_->find(key);
-  double limit = 0;
-  if (known != limits_->end()) {
-    limit = known->second;
-  } else {
-    limit = MixtureDecodeLimit(input_->sources, spec, options).value_or(0);
-    limits_->emplace(key, limit);
+  auto known = limits_->find(key);
+  if (known == limits_->end()) {
+    known =
+        limits_
+            ->emplace(key, MixtureDecodeLimit(input_->sources, spec, options))
+            .first;
   }
-  if (limit > 0) SetLimit("jpeg_decode", limit, row);
+  const absl::StatusOr<double>& limit = known->second;
+  if (!limit.ok()) {
+    LoaderFault* const fault = row->mutable_mixture()->add_faults();
+    fault->set_path("jpeg_decode limit");
+    fault->set_reason(std::string(limit.status().message()));
+  } else if (*limit > 0) {
+    SetLimit("jpeg_decode", *limit, row);
+  }
 }
 
 absl::Status MixtureWork::Measure(int run_index, Row* row) {
