@@ -26,6 +26,11 @@ void FusedEngine::Forward(const at::Tensor& input) {
     fused::EmbedBytes(input.const_data_ptr<int64_t>(), Find("embedding").value,
                       ResidualOf(blocks_[0].x), rows_, spec_.width, Stream());
   } else {
+    const int64_t side = spec_.image_size;
+    if (input.sizes() !=
+        at::IntArrayRef({batch_, spec_.channels, side, side})) {
+      throw std::runtime_error("the fused engine trains on whole batches");
+    }
     EmbedPatches(input);
   }
   for (int64_t i = 0; i < spec_.layers; ++i) ForwardBlock(i, /*again=*/false);
