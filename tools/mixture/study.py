@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares mixture settings that run alternately.
 
-    feedrate study --output=DIR [--rounds=6] [--steps=160] [--minutes=N] STUDY…
+    feedrate study --output=DIR [--rounds=6] [--steps=160] [--minutes=N] [STUDY]
 
 A study is a config under configs/mixture/studies: one axis, its values compared
 with the first of them. Without a name, all of them run. In every round each
