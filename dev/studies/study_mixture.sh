@@ -19,7 +19,7 @@ cd "$REPO_ROOT"
 out="${OUT:-study_mixture}"
 # Fewer than 160 steps are labeled indicative; six rounds are the fewest that
 # have an interval of 95%.
-steps="${STEPS:-40}"
+steps="${STEPS:-20}"
 rounds="${ROUNDS:-6}"
 # For all, after building; 0 is no limit. Trainings get a third.
 minutes="${MINUTES:-30}"
