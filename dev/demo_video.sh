@@ -34,6 +34,7 @@ rm -f "$work"/*.jsonl
 parts=4
 deadline=$((SECONDS + 60 * minutes))
 cut=0
+tables=0
 if [[ -n "${FULL:-}" ]]; then
   say "four measurements of $items videos, until medians are stable"
 else
@@ -82,6 +83,7 @@ tabulate() {
   done
   if [[ ${#found[@]} -gt 0 ]]; then
     show aggregate "--by=$columns" "${found[@]}"
+    tables=$((tables + 1))
   else
     say "nothing was measured in time"
   fi
@@ -103,3 +105,5 @@ if [[ "$cut" -gt 0 ]]; then
   say "$cut of 4 measurements were cut short after $minutes minutes in all;" \
     "FULL=1 dev/demo_video.sh has no limit"
 fi
+# 4: cannot tell.
+if [[ "$tables" -eq 0 ]]; then exit 4; fi
