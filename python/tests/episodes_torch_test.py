@@ -54,7 +54,7 @@ class PageTest(episode_cases.Case):
         # Another check runs lerobot's.
         page = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
         blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, re.MULTILINE)
-        self.assertEqual(len(blocks), 8)
+        self.assertEqual(len(blocks), 9)
         names = {}
         with contextlib.chdir(self.folder):
             for block in blocks:
@@ -64,6 +64,9 @@ class PageTest(episode_cases.Case):
         self.assertEqual(names["names"], ["bridge", "pusht"])
         self.assertEqual(len(names["continued"]["step"]), 3)
         self.assertEqual(names["normalized"].shape, (8, 4, 3))
+        shards = {"b": sorted(map(str, RLDS.rglob("*.tfrecord*")))}
+        mixture = names["make_mixture"](shards, {"b": 2.0}, 4, 1, 1)
+        self.assertEqual(next(iter(mixture))["dataset"].tolist(), [0] * 4)
 
 
 if __name__ == "__main__":
