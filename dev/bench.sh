@@ -6,6 +6,10 @@
 #
 #   loaders    every loader, from files and from memory, over ours
 #   index      our loader with and without an index of JPEG files
+#   decode     decoders in the folder PYTHON's packages (whole images, the
+#              protocol of arXiv 2605.08731) and libjpeg-turbo 3 over our decoder,
+#              on THREADS (1); libjpeg-turbo's source is that of `make foreign`
+#   large      a photograph of 12 megapixels on THREADS (2) threads, from an index
 #   module     feedrate.Loader in Python beside the C++ loader
 #   video      decoders and loaders of clips over ours
 #   clips      feedrate.Clips beside torchcodec in a DataLoader
@@ -71,6 +75,35 @@ case "$what" in
       --num_runs="$runs" --scope=decode_dataloader_augment \
       --sweep="persistent_workers=true;jpeg_index=false,true" "$@" |
       tool aggregate --by=library,settings
+    ;;
+  decode)
+    build //lib/media/jpeg:bench_decoders //lib/media:write_synthetic //tools/duel
+    "$bin/lib/media/write_synthetic" --folder="$work/images" --n=200
+    newest="$(compgen -G "$HOME/.cache/feedrate/foreign/pypi-simplejpeg-*/source/*/lib/libjpeg-turbo-*" | sort -V | tail -1)" ||
+      die "no source of libjpeg-turbo; call make foreign first"
+    cmake -G Ninja -S "$newest" -B "$work/turbo" -DCMAKE_BUILD_TYPE=Release \
+      -DENABLE_STATIC=0 >/dev/null
+    ninja -C "$work/turbo" turbojpeg >/dev/null
+    how=(--time=rows --rerun=all --metrics=time,cpu --warmup=0)
+    ways="$bin/lib/media/jpeg/bench_decoders --threads=${THREADS:-1}"
+    duels "${how[@]}" --parameter=kind=whole,region \
+      --a="$ways own {kind} $work/images" \
+      --b="$ways $work/turbo/libturbojpeg.so {kind} $work/images" \
+      --b="$ways turbo {kind} $work/images" \
+      --b="$ways index {kind} $work/images" "$@"
+    peers="${PYTHON:-python3} -B lib/media/jpeg/bench_peers.py"
+    others=()
+    for name in $($peers list); do
+      others+=(--b="$peers $name $work/images --threads=${THREADS:-1}")
+    done
+    duels "${how[@]}" --a="$ways own whole $work/images" "${others[@]}" "$@"
+    ;;
+  large)
+    build //lib/media/jpeg:bench_decoders //tools/duel
+    ways="$bin/lib/media/jpeg/bench_decoders"
+    duels --time=rows --rerun=all --metrics=time,cpu --warmup=0 \
+      --a="$ways turbo whole 4000x3000" --b="$ways own whole 4000x3000" \
+      --b="$ways index whole 4000x3000 --threads=${THREADS:-2}" "$@"
     ;;
   module)
     build //tools/pipeline //tools/aggregate //lib/adapters/native:worker_native

@@ -170,6 +170,27 @@ class RemoteTest(unittest.TestCase):
         self.assertGreater(storage["network_share"], 0)
         self.assertGreater(storage["parallel_efficiency"], 0)
 
+    def test_an_index_makes_parts_enough(self):
+        flags = ("--sweep=jpeg_index=true", "--noconnection_efficiency")
+        whole = sum(p.stat().st_size for p in self.files)
+        first = self.run_on("s3://data/val", *flags)[0]["storage"]
+        self.assertNotIn("part_items", first)
+        self.assertEqual(first["bytes"], whole)
+        then = self.run_on("s3://data/val", *flags)[0]["storage"]
+        self.assertEqual(then["part_items"], ITEMS)
+        self.assertEqual(then["requests"], ITEMS)
+        self.assertEqual(then["part_of_bytes"], whole)
+        self.assertEqual(then["part_bytes"], then["bytes"])
+        self.assertLess(then["bytes"], 0.85 * whole)
+        # Another version of an object is another object.
+        key = f"val/c0/ü + {0:03}.jpg"
+        self.put(key, self.files[0].read_bytes() + b"\0")
+        try:
+            then = self.run_on("s3://data/val", *flags)[0]["storage"]
+            self.assertEqual(then["part_items"], ITEMS - 1)
+        finally:
+            self.put(key, self.files[0].read_bytes())
+
     def test_shards_and_the_cache(self):
         cache = self.base / "objects"
         flags = (f"--cache-dir={cache}", "--noconnection_efficiency")

@@ -196,6 +196,10 @@ JpegIndex::Key JpegIndex::KeyOf(absl::string_view bytes) {
   return {Checksum(0, bytes), bytes.size()};
 }
 
+JpegIndex::Key JpegIndex::KeyOfPlace(absl::string_view place) {
+  return {Checksum(0, place), place.size() | uint64_t{1} << 63};
+}
+
 absl::optional<std::string> JpegIndex::Find(const Key& key) const {
   if (file_ != nullptr) {
     absl::optional<std::string> found = file_->Find(key);

@@ -39,6 +39,9 @@ class JpegIndex {
     }
   };
   static Key KeyOf(absl::string_view bytes);
+  // What names a place where bytes are, before they are read: no bytes have
+  // this key. An outline (jpeg_part.h) can be kept there like entries.
+  static Key KeyOfPlace(absl::string_view place);
 
   // The packed entries of a picture, which are empty if it can only be decoded
   // from its beginning. Nothing if the index does not have the picture, or has

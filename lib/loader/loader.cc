@@ -11,6 +11,7 @@
 #include "lib/loader/jpeg_index.h"
 #include "lib/loader/read_ahead/read_ahead.h"
 #include "lib/loader/sample/sample_maker.h"
+#include "lib/loader/store_parts.h"
 #include "opencv2/core/utility.hpp"
 
 namespace feedrate {
@@ -79,10 +80,14 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(
   for (int i = 0; i < loader->threads(); ++i) {
     ASSIGN_OR_RETURN(std::unique_ptr<SampleMaker> maker,
                      SampleMaker::Create(RecipeOf(options)));
+    // Loader workers that would wait, for all samples that there is room for
+    // are being made.
+    maker->set_threads(static_cast<int>(
+        options.workers / (int64_t{options.batch_size} * options.buffers)));
     loader->makers_.push_back(std::move(maker));
   }
   loader->shape_ = loader->makers_[0]->shape();
-  RETURN_IF_ERROR(loader->OpenIndex());
+  RETURN_IF_ERROR(loader->OpenIndex(RecipeOf(options)));
   return loader;
 }
 
@@ -203,43 +208,7 @@ absl::Status Loader::MakeSample(uint64_t seed, int64_t epoch, int64_t item,
   }
   ASSIGN_OR_RETURN(const absl::string_view bytes,
                    source_->Read(item, read_buffers_[0].get()));
-  return MakeFromBytes(makers_[0].get(), bytes, item_seed, out, &times);
-}
-
-absl::Status Loader::OpenIndex() {
-  if (options_.jpeg_index.empty() || source_->in_memory()) {
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(index_, JpegIndex::Open(options_.jpeg_index));
-  index_problem_ = index_->problem();
-  return absl::OkStatus();
-}
-
-void Loader::SaveIndex() {
-  if (index_ == nullptr) return;
-  const absl::Status saved = index_->Save();
-  if (!saved.ok()) index_problem_ = std::string(saved.message());
-}
-
-absl::Status Loader::MakeFromBytes(SampleMaker* maker, absl::string_view bytes,
-                                   uint64_t seed, void* out,
-                                   SampleTimes* times) {
-  if (index_ == nullptr) {
-    return maker->FromBytes(bytes, "", seed, out, times);
-  }
-  int64_t begin = MonotonicNs();
-  const JpegIndex::Key key = JpegIndex::KeyOf(bytes);
-  const absl::optional<std::string> entries = index_->Find(key);
-  times->decode_ns += MonotonicNs() - begin;
-  RETURN_IF_ERROR(maker->FromBytes(
-      bytes, entries.has_value() ? absl::string_view(*entries) : "", seed, out,
-      times));
-  if (!entries.has_value()) {
-    begin = MonotonicNs();
-    index_->Add(key, maker->FindEntries());
-    times->decode_ns += MonotonicNs() - begin;
-  }
-  return absl::OkStatus();
+  return MakeFromBytes(makers_[0].get(), item, bytes, item_seed, out, &times);
 }
 
 namespace {
@@ -291,8 +260,15 @@ absl::Status Epoch::Start() {
   if (order_.count() > 0) ring_.SetBuffers(buffers);
   const LoaderOptions& options = loader_->options();
   if (!loader_->source().in_memory()) {
+    FindPart find_part;
+    if (loader_->parts_ != nullptr && options.ablation != Ablation::kNoDecode) {
+      find_part = [this](int64_t item) {
+        return loader_->parts_->Find(item, ItemSeed(seed_, epoch_, item));
+      };
+    }
     ASSIGN_OR_RETURN(
-        reads_, StartReadAhead(options.read_ahead, loader_->source(), order_));
+        reads_, StartReadAhead(options.read_ahead, loader_->source(), order_,
+                               std::move(find_part)));
   }
   if (options.workers > 0) {
     std::unique_ptr<WorkerTeam>& team = loader_->team_;
@@ -414,8 +390,21 @@ absl::Status Epoch::MakeFromReads(int worker, int64_t position, void* out) {
   absl::StatusOr<absl::string_view> bytes =
       reads_->Take(position, loader_->read_buffers_[worker].get());
   if (ahead) times_[worker].wait_in_ns += MonotonicNs() - begin;
+  const int64_t item = order_.Item(position);
+  const JpegPart* const part = ahead ? reads_->PartAt(position) : nullptr;
+  if (part != nullptr) {
+    absl::Status made = bytes.status();
+    if (made.ok()) {
+      made = loader_->makers_[worker]->FromBytes(
+          *bytes, part->entries(), ItemSeed(seed_, epoch_, item), out,
+          &times_[worker].sample, /*is_part=*/true);
+    }
+    if (!absl::IsDataLoss(made)) return made;
+    loader_->parts_->Misfit();
+    bytes = loader_->source().Read(item, loader_->read_buffers_[worker].get());
+  }
   RETURN_IF_ERROR(bytes.status());
-  return MakeItem(worker, position, order_.Item(position), *bytes, out);
+  return MakeItem(worker, position, item, *bytes, out);
 }
 
 // The next item replaces a bad one. The choice depends on the data alone, not
@@ -473,7 +462,7 @@ absl::Status Epoch::MakeItem(int worker, int64_t position, int64_t item,
   if (loader_->options().ablation == Ablation::kNoDecode) {
     return maker.FromFirst(bytes, seed, out, times);
   }
-  return loader_->MakeFromBytes(&maker, bytes, seed, out, times);
+  return loader_->MakeFromBytes(&maker, item, bytes, seed, out, times);
 }
 
 absl::Status Epoch::Named(int64_t item, absl::StatusCode code,

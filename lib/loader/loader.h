@@ -29,6 +29,7 @@ class Epoch;
 class JpegIndex;
 class ReadAhead;
 class SampleMaker;
+class StoreParts;
 struct SampleTimes;
 class WorkerTeam;
 template <typename T>
@@ -98,10 +99,11 @@ class Loader {
   // Number of samples of an epoch.
   int64_t CountOf(EpochRange range) const;
   absl::Status ReserveCount(int64_t count);
-  absl::Status OpenIndex();
+  absl::Status OpenIndex(const Recipe& recipe);
   void SaveIndex();
-  absl::Status MakeFromBytes(SampleMaker* maker, absl::string_view bytes,
-                             uint64_t seed, void* out, SampleTimes* times);
+  absl::Status MakeFromBytes(SampleMaker* maker, int64_t item,
+                             absl::string_view bytes, uint64_t seed, void* out,
+                             SampleTimes* times);
   size_t block_bytes() const { return block_samples_ * shape().bytes(); }
 
   std::unique_ptr<Source> source_;
@@ -120,6 +122,8 @@ class Loader {
   int64_t block_samples_ = 0;
   // Null unless the options name one.
   std::unique_ptr<JpegIndex> index_;
+  // Null unless there is an index of items in a store.
+  std::unique_ptr<StoreParts> parts_;
   std::string index_problem_;
   // Destroyed before the batches that it copies from.
   std::unique_ptr<DeviceCopy> copy_;

@@ -290,7 +290,7 @@ def left_out(handle: int) -> str:
 
 
 def about(handle: int) -> dict[str, Any]:
-    """What a loader of episodes or clips tells about itself."""
+    """What a loader of episodes, of clips or of a store tells about itself."""
     text = ctypes.c_char_p()
     check(load().feedrate_about(handle, ctypes.byref(text)))
     told: dict[str, Any] = json.loads(text.value or b"{}")

@@ -81,8 +81,9 @@ class Loader(Labeled):
         cannot be used, see ``loader.skipped``. ``fail``: RuntimeError.
       index: True, or the path of a file: JPEG files are indexed in the first
         epoch, and decoded from inside in later ones, so that a crop reads only
-        its own codes. The pixels are the same, and so are the files. True keeps
-        the index in the source's folder, as ``feedrate.jpegindex``.
+        its own codes; of an object in a store, only these bytes are requested,
+        see ``loader.transfers``. The pixels are the same, and so are the files.
+        True keeps the index in the source's folder, as ``feedrate.jpegindex``.
       cache_dir, cache_bytes: a local cache of what addresses deliver, and how
         large it may become.
       endpoint, redirect_hosts, anonymous, connections: how a store is
@@ -201,6 +202,20 @@ class Loader(Labeled):
         if self._gpu >= 0:
             _library.load_nvjpeg()
         self._open(settings, given[2], given[3], waits=given[0] == "store")
+        self._reads_store = given[0] == "store"
         self._label(self.size)
         self._warn_of_ranks(0)
         self._warn_of_items()
+
+    @property
+    def transfers(self) -> dict[str, int] | None:
+        """What was requested of the store so far; None of other sources.
+
+        ``requests``, ``bytes`` received, ``retries``; and with an index the
+        items of which a part was enough: ``part_items``, ``part_bytes`` of
+        them, and ``part_of_bytes`` that they have as a whole.
+        """
+        if not self._reads_store:
+            return None
+        self._check_usable()
+        return _library.about(self._handle)

@@ -50,14 +50,14 @@ def write(path, pixels):
     path.write_bytes(npy(pixels))
 
 
-def write_jpegs(folder, count, classes=2):
+def write_jpegs(folder, count, classes=2, height=60, width=70):
     """count JPEGs of noise, CLASS/NUMBER.jpg, every eighth of 20 rows."""
     from PIL import Image
 
-    for i, pixels in enumerate(noisy(count, height=60, width=70)):
+    for i, pixels in enumerate(noisy(count, height=height, width=width)):
         path = folder / f"class{i % classes}" / f"{i:03}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
-        rows = 20 if i % 8 == 0 else 60
+        rows = 20 if i % 8 == 0 else height
         Image.fromarray(pixels[:rows]).save(path, quality=90)
 
 

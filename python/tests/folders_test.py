@@ -1,5 +1,6 @@
 """feedrate.Loader: folders as torchvision reads them, and unusable files."""
 
+import os
 import pathlib
 import tarfile
 import unittest
@@ -150,6 +151,34 @@ class IndexTest(cases.Case):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             list(loader)
+
+    def test_an_index_makes_parts_of_objects_enough(self):
+        images = self.folder / "objects"
+        cases.write_jpegs(images, 16, height=300, width=200)
+        bytes_of = sum(path.stat().st_size for path in images.rglob("*.jpg"))
+        with cases.store(os.environ["STORAGE_PYTHON"], images) as port:
+            more = {"endpoint": f"http://127.0.0.1:{port}", "anonymous": True}
+
+            def batches(index):
+                loader = self.loader(
+                    "s3://public/", index=index, shuffle=True, **more
+                )
+                made = [
+                    batch[0].tobytes() for _ in range(2) for batch in loader
+                ]
+                return made, loader.transfers
+
+            without, whole = batches(False)
+            self.assertEqual(whole["part_items"], 0)
+            for parts in (16, 32):
+                again, read = batches(self.folder / "parts")
+                self.assertEqual(again, without)
+                # All but some of 20 rows, of which every byte is needed.
+                self.assertGreaterEqual(read["part_items"], parts * 14 // 16)
+            saved = read["part_of_bytes"] - read["part_bytes"]
+            self.assertGreater(saved, bytes_of)
+            self.assertLessEqual(read["bytes"], whole["bytes"] - saved)
+        self.assertIsNone(self.loader(images).transfers)
 
     def test_what_an_index_is_not_for(self):
         with self.assertRaisesRegex(ValueError, "index=True.*path of a file"):

@@ -298,7 +298,7 @@ class PageTest(cases.Case):
             # gpu_test.py has the loop on a GPU.
             if "feedrate.Loader" in block and '"cuda"' not in block
         ]
-        self.assertEqual(len(code), 6)
+        self.assertEqual(len(code), 7)
         names = {}
         with contextlib.chdir(self.folder):
             for block in code:

@@ -92,6 +92,12 @@ std::optional<StorageCounts> StorageOf(const Source& source) {
   counts.set_cache_misses(cache.misses);
   counts.set_cache_bad_entries(cache.bad_entries);
   counts.set_cache_write_failures(cache.write_failures);
+  const PartCounts parts = source.remote()->part_counts();
+  if (parts.items > 0) {
+    counts.set_part_items(parts.items);
+    counts.set_part_bytes(parts.bytes);
+    counts.set_part_of_bytes(parts.of_bytes);
+  }
   return counts;
 }
 

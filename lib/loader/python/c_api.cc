@@ -459,6 +459,8 @@ int feedrate_about(int64_t loader, const char** json) {
     if (open->clips != nullptr) {
       ASSIGN_OR_RETURN(text,
                        feedrate::DescribeClips(*open->clips, open->options));
+    } else if (open->engine->source().remote() != nullptr) {
+      text = feedrate::DescribeTransfers(*open->engine->source().remote());
     } else {
       if (open->episodes == nullptr) return feedrate::NoEpisodes();
       text = feedrate::DescribeEpisodes(*open->episodes, open->options);

@@ -1,5 +1,8 @@
 #include "lib/loader/python/engine.h"
 
+#include "absl/strings/str_cat.h"
+#include "lib/loader/source/remote_source.h"
+
 namespace feedrate {
 
 MakeGpuEngineFn make_gpu_engine = nullptr;
@@ -13,6 +16,16 @@ absl::StatusOr<int> GpuOf(Settings* settings) {
       "with it, in a checkout run dev/bazel.sh build --config=cuda "
       "//lib/loader/python:feedrate_loader "
       "//lib/loader/mixture:feedrate_frames, or pass device=\"cpu\"");
+}
+
+std::string DescribeTransfers(const RemoteSource& store) {
+  const TransferCounts counts = store.counts();
+  const PartCounts parts = store.part_counts();
+  return absl::StrCat(
+      "{\"requests\":", counts.requests, ",\"bytes\":", counts.bytes,
+      ",\"retries\":", counts.retries, ",\"part_items\":", parts.items,
+      ",\"part_bytes\":", parts.bytes, ",\"part_of_bytes\":", parts.of_bytes,
+      "}");
 }
 
 }  // namespace feedrate

@@ -69,4 +69,7 @@ extern MakeGpuClipsFn make_gpu_clips;
 // The GPU of the settings; -1 is the CPU. An error without CUDA in the library.
 absl::StatusOr<int> GpuOf(Settings* settings);
 
+// What was requested of a store so far, as JSON.
+std::string DescribeTransfers(const RemoteSource& store);
+
 }  // namespace feedrate

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -99,12 +100,13 @@ class ThreadReads final : public ReadAhead {
 
 absl::StatusOr<std::unique_ptr<ReadAhead>> StartBest(
     const ReadAheadOptions& options, const Source& source,
-    const ItemOrder& order) {
+    const ItemOrder& order, FindPart find_part) {
   if (IsMostlyCached(source, order)) {
     return std::make_unique<InlineReads>(source, order);
   }
   if (source.remote() != nullptr) {
-    return StartRemoteReads(options, *source.remote(), order);
+    return StartRemoteReads(options, *source.remote(), order,
+                            std::move(find_part));
   }
   if (!source.has_places()) {
     return std::make_unique<ThreadReads>(options, source, order);
@@ -119,7 +121,7 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartBest(
 
 absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
     const ReadAheadOptions& options, const Source& source,
-    const ItemOrder& order) {
+    const ItemOrder& order, FindPart find_part) {
   if (options.depth < 1 || options.threads < 1) {
     return absl::InvalidArgumentError(
         "reading ahead needs a depth and threads above 0");
@@ -144,9 +146,10 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
     case ReadMethod::kIoUring:
       return StartUringReads(options, source, order);
     case ReadMethod::kAuto:
-      return StartBest(options, source, order);
+      return StartBest(options, source, order, std::move(find_part));
     case ReadMethod::kRemote:
-      return StartRemoteReads(options, *source.remote(), order);
+      return StartRemoteReads(options, *source.remote(), order,
+                              std::move(find_part));
   }
   return absl::InternalError("a method without a case");
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/loader/jpeg_part.h"
 #include "lib/loader/options.h"
 #include "lib/loader/source.h"
 
@@ -32,6 +34,9 @@ class ReadAhead {
   // Cancelled after Stop.
   virtual absl::StatusOr<absl::string_view> Take(int64_t position,
                                                  ReadBuffer* own) = 0;
+  // Not null if the item that was taken is only this part, made a file of its
+  // own; valid until Release. Take is then DataLoss if the index does not fit.
+  virtual const JpegPart* PartAt(int64_t position) const { return nullptr; }
   virtual void Release(int64_t position) = 0;
 
   // Ends all waits, including those of workers. All threads have ended when it
@@ -43,12 +48,17 @@ class ReadAhead {
   virtual ReadAheadTimes times() const = 0;
 };
 
-// `source` and `order` must outlive the result. Unimplemented: the kernel or
+// Tells which part of an item of a store is enough, or null if it is to be read
+// whole. Called by several threads at once.
+using FindPart = std::function<std::unique_ptr<JpegPart>(int64_t item)>;
+
+// `source` and `order` must outlive the result. `find_part` may be empty.
+// Unimplemented: the kernel or
 // the container does not allow io_uring. InvalidArgument: the method does not
 // work with this source.
 absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
     const ReadAheadOptions& options, const Source& source,
-    const ItemOrder& order);
+    const ItemOrder& order, FindPart find_part = nullptr);
 
 // Samples 16 items of the order and returns true if most of them are in the
 // page cache (the middle of the item can be read without waiting). Takes a

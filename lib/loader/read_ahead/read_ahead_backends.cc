@@ -296,6 +296,8 @@ struct Group {
   bool is_ready = false;
   absl::Status status;
   std::unique_ptr<ReadBuffer> buffer;
+  // Of its only position. Set before the request is made.
+  std::unique_ptr<JpegPart> part;
 };
 
 // State that is still needed by responses that arrive after the epoch's end;
@@ -330,9 +332,10 @@ void Arrived(Window* window, Group* group, absl::Status status) {
 class RemoteReads final : public ReadAhead {
  public:
   RemoteReads(const ReadAheadOptions& options, const RemoteSource& source,
-              const ItemOrder& order)
+              const ItemOrder& order, FindPart find_part)
       : source_(source),
         order_(order),
+        find_part_(std::move(find_part)),
         least_groups_(source.connections() + 1),
         most_groups_(std::max(options.depth, 2 * source.connections())),
         window_(std::make_shared<Window>()) {
@@ -355,6 +358,9 @@ class RemoteReads final : public ReadAhead {
       if (window_->stopped) return absl::CancelledError("stopped");
     }
     if (!group->status.ok()) return group->status;
+    if (group->part != nullptr) {
+      return group->part->Finish(group->buffer->Reserve(0));
+    }
     const int64_t item = order_.Item(position);
     // Reserved memory does not move.
     const char* const data = group->buffer->Reserve(0);
@@ -364,6 +370,12 @@ class RemoteReads final : public ReadAhead {
     const absl::Status status = source_.Check(item, bytes);
     if (!status.ok()) return status;
     return bytes;
+  }
+
+  const JpegPart* PartAt(int64_t position) const override {
+    const std::lock_guard<std::mutex> lock(window_->mutex);
+    const std::shared_ptr<Group> group = Find(position);
+    return group == nullptr ? nullptr : group->part.get();
   }
 
   void Release(int64_t position) override {
@@ -464,17 +476,28 @@ class RemoteReads final : public ReadAhead {
         group = NewGroup();
       }
       // Without the lock: the response may arrive within the call.
+      const auto done = [window = window_, group](absl::Status status) {
+        Arrived(window.get(), group.get(), std::move(status));
+      };
+      if (find_part_ && group->end == group->begin + 1) {
+        group->part = find_part_(group->first_item);
+      }
+      if (group->part != nullptr) {
+        const JpegPart& part = *group->part;
+        source_.StartPartRead(group->first_item, part.begin(), part.end(),
+                              part.place(group->buffer->Reserve(part.room())),
+                              done);
+        continue;
+      }
       char* const out = group->buffer->Reserve(group->bytes);
       const int64_t last = group->first_item + (group->end - group->begin) - 1;
-      source_.StartRead(group->first_item, last, out,
-                        [window = window_, group](absl::Status status) {
-                          Arrived(window.get(), group.get(), std::move(status));
-                        });
+      source_.StartRead(group->first_item, last, out, done);
     }
   }
 
   const RemoteSource& source_;
   const ItemOrder& order_;
+  const FindPart find_part_;
   const int64_t least_groups_;
   const int64_t most_groups_;
   const std::shared_ptr<Window> window_;
@@ -484,8 +507,10 @@ class RemoteReads final : public ReadAhead {
 
 std::unique_ptr<ReadAhead> StartRemoteReads(const ReadAheadOptions& options,
                                             const RemoteSource& source,
-                                            const ItemOrder& order) {
-  return std::make_unique<RemoteReads>(options, source, order);
+                                            const ItemOrder& order,
+                                            FindPart find_part) {
+  return std::make_unique<RemoteReads>(options, source, order,
+                                       std::move(find_part));
 }
 
 }  // namespace feedrate

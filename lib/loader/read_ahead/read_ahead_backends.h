@@ -72,7 +72,8 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartUringReads(
     const ItemOrder& order);
 
 // Reads from an object store. Consecutive positions in one block of a shard are
-// one request; any other position is a request of its own. Starts enough
+// one request; any other position is a request of its own, for the part of the
+// item that `find_part` finds, if there is one. Starts enough
 // requests to keep all connections busy: at least one more than there are
 // connections, then more while fewer than `depth` items and less than 64 MB are
 // ahead.
@@ -80,6 +81,7 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartUringReads(
 // Stop does not wait for responses; late ones are dropped.
 std::unique_ptr<ReadAhead> StartRemoteReads(const ReadAheadOptions& options,
                                             const RemoteSource& source,
-                                            const ItemOrder& order);
+                                            const ItemOrder& order,
+                                            FindPart find_part);
 
 }  // namespace feedrate

@@ -9,6 +9,9 @@
 namespace feedrate {
 namespace {
 
+// Pixels that take much longer than to start threads for them.
+constexpr int64_t kLargeRegion = 1 << 20;
+
 // The window of a fully decoded image.
 PixelView Within(const uint8_t* pixels, const ImageInfo& info,
                  const DecodeWindow& window) {
@@ -31,6 +34,7 @@ uint8_t* ItemDecoder::Room(size_t bytes) {
 
 absl::StatusOr<ImageInfo> ItemDecoder::Open(absl::string_view bytes) {
   bytes_ = bytes;
+  entries_ = {};
   if (IsJpeg(bytes)) {
     kind_ = Kind::kJpeg;
     ASSIGN_OR_RETURN(info_, jpeg_.Open(bytes));
@@ -79,6 +83,13 @@ absl::StatusOr<PixelView> ItemDecoder::DecodeJpegWindow(
   view.channels = 3;
   view.stride = static_cast<ptrdiff_t>(region.width) * 3;
   uint8_t* const pixels = Room(view.stride * view.height);
+  if (threads_ > 1 && !entries_.empty() && shrink == 1 &&
+      int64_t{region.width} * region.height >= kLargeRegion) {
+    RETURN_IF_ERROR(
+        bands_.Decode(bytes_, entries_, region, threads_, pixels, view.stride));
+    view.data = pixels;
+    return view;
+  }
   RETURN_IF_ERROR(jpeg_.Decode(region, options, pixels, view.stride));
   view.data = pixels;
   return view;

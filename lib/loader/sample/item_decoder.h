@@ -32,11 +32,17 @@ class ItemDecoder {
   absl::StatusOr<ImageInfo> Open(absl::string_view bytes);
 
   // See JpegRegionDecoder. Items that are no JPEG have no entries.
-  void UseEntries(absl::string_view packed) {
-    if (kind_ == Kind::kJpeg) jpeg_.UseEntries(packed);
+  void UseEntries(absl::string_view packed, bool is_part = false) {
+    if (kind_ == Kind::kJpeg) jpeg_.UseEntries(packed, is_part);
+    if (!is_part) entries_ = packed;
   }
+  // Threads for one large JPEG with entries; they must stay valid until Decode.
+  void set_threads(int threads) { threads_ = threads; }
   std::string FindEntries() {
     return kind_ == Kind::kJpeg ? jpeg_.FindEntries() : "";
+  }
+  size_t codes_at() const {
+    return kind_ == Kind::kJpeg ? jpeg_.codes_at() : 0;
   }
 
   // Pixels of a part of the item opened last, valid until the next Open. A
@@ -61,6 +67,9 @@ class ItemDecoder {
   absl::string_view bytes_;
   ImageInfo info_;
   JpegRegionDecoder jpeg_;
+  JpegBandDecoder bands_;
+  int threads_ = 1;
+  absl::string_view entries_;
   std::vector<uint8_t> pixels_;
 };
 

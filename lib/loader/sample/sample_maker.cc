@@ -281,11 +281,12 @@ void SampleMaker::Write(const PixelView& sample, bool mirror, void* out) const {
 
 absl::Status SampleMaker::FromBytes(absl::string_view bytes,
                                     absl::string_view entries, uint64_t seed,
-                                    void* out, SampleTimes* times) {
+                                    void* out, SampleTimes* times,
+                                    bool is_part) {
   Seed(seed);
   const int64_t begin = MonotonicNs();
   ASSIGN_OR_RETURN(const ImageInfo info, decoder_.Open(bytes));
-  if (!entries.empty()) decoder_.UseEntries(entries);
+  if (!entries.empty()) decoder_.UseEntries(entries, is_part);
   const DecodeWindow window = DrawWindow(info.height, info.width);
   ASSIGN_OR_RETURN(const PixelView pixels,
                    decoder_.Decode(window, ShrinkFor(window)));

@@ -62,11 +62,17 @@ class SampleMaker {
 
   // Makes the sample of an encoded item and writes shape().bytes() bytes to
   // `out`. All draws come from `seed`. Errors are faults of the item.
-  // `entries` are those of a JPEG, or empty: see JpegIndex.
+  // `entries` are those of a JPEG, or empty: see JpegIndex. With `is_part`,
+  // only what this sample needs of the file is there: see JpegPart.
   absl::Status FromBytes(absl::string_view bytes, absl::string_view entries,
-                         uint64_t seed, void* out, SampleTimes* times);
-  // The entries of the item that FromBytes was called with last.
+                         uint64_t seed, void* out, SampleTimes* times,
+                         bool is_part = false);
+  // The entries of the item that FromBytes was called with last, and where in
+  // it the codes begin: see JpegRegionDecoder.
   std::string FindEntries() { return decoder_.FindEntries(); }
+  // Threads for one large JPEG with entries.
+  void set_threads(int threads) { decoder_.set_threads(threads); }
+  size_t codes_at() const { return decoder_.codes_at(); }
   // Same, from decoded pixels.
   absl::Status FromPixels(const PixelView& image, uint64_t seed, void* out,
                           SampleTimes* times);

@@ -108,6 +108,31 @@ void RemoteSource::StartRead(int64_t first, int64_t last, char* out,
   }
 }
 
+void RemoteSource::StartPartRead(int64_t item, int64_t begin, int64_t end,
+                                 char* out,
+                                 std::function<void(absl::Status)> done) const {
+  const RemoteItem& at = items_[item];
+  ReadRequest request;
+  request.name = objects_[at.object].name;
+  request.version = objects_[at.object].version;
+  if (at.is_whole) request.object_bytes = at.bytes;
+  request.offset = at.offset + begin;
+  request.bytes = end - begin;
+  request.out = out;
+  ++part_items_;
+  part_bytes_ += request.bytes;
+  part_of_bytes_ += at.bytes;
+  store_.store->StartRead(request, std::move(done));
+}
+
+std::string RemoteSource::PlaceOf(int64_t item) const {
+  const RemoteItem& at = items_[item];
+  const RemoteObject& object = objects_[at.object];
+  if (store_.cached != nullptr || object.version.empty()) return "";
+  return absl::StrCat(store_.store->identity(), "\n", object.name, "\n",
+                      object.version, "\n", at.offset, "+", at.bytes);
+}
+
 absl::Status RemoteSource::Check(int64_t item, absl::string_view bytes) const {
   const std::optional<uint32_t>& crc32c = items_[item].crc32c;
   if (!crc32c.has_value() || Crc32c(bytes) == *crc32c) return absl::OkStatus();

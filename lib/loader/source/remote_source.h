@@ -1,6 +1,7 @@
 // Items in an object store: whole objects, or parts of them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -34,6 +35,14 @@ struct RemoteItem {
   bool is_whole = false;           // The item is the whole object.
   std::optional<uint32_t> crc32c;  // Checked after reading, if set.
   std::string member;              // For messages; may be empty.
+};
+
+// Items of which only a part was read: how often, the bytes of the parts, and
+// those that the items have.
+struct PartCounts {
+  int64_t items = 0;
+  int64_t bytes = 0;
+  int64_t of_bytes = 0;
 };
 
 // Thread-safe. Adjacent items of an object form blocks of at most
@@ -81,6 +90,12 @@ class RemoteSource final : public Source {
   // joins the next.
   void StartRead(int64_t first, int64_t last, char* out,
                  std::function<void(absl::Status)> done) const;
+  // Reads only bytes [begin, end) of an item.
+  void StartPartRead(int64_t item, int64_t begin, int64_t end, char* out,
+                     std::function<void(absl::Status)> done) const;
+  // Names the bytes of an item: its store, object, version and place in it. Of
+  // nothing if the server names no version, or if a cache keeps whole items.
+  std::string PlaceOf(int64_t item) const;
   // DataLoss if the bytes do not match the item's checksum.
   absl::Status Check(int64_t item, absl::string_view bytes) const;
 
@@ -89,6 +104,9 @@ class RemoteSource final : public Source {
   TransferCounts counts() const { return store_.store->counts(); }
   // All 0 without a cache.
   CacheCounts cache_counts() const;
+  PartCounts part_counts() const {
+    return {part_items_, part_bytes_, part_of_bytes_};
+  }
 
  private:
   void MakeBlocks(int64_t block_bytes);
@@ -100,6 +118,9 @@ class RemoteSource final : public Source {
   const std::vector<int64_t> labels_;
   std::vector<int32_t> block_of_;
   std::vector<CacheBlock> blocks_;
+  mutable std::atomic<int64_t> part_items_{0};
+  mutable std::atomic<int64_t> part_bytes_{0};
+  mutable std::atomic<int64_t> part_of_bytes_{0};
 };
 
 // Makes a source from a list of parts of objects. Opens the store, with its

@@ -71,8 +71,8 @@ bool JpegBaselineRegion::Decode(const JpegBaselinePicture& picture,
   return true;
 }
 
-bool JpegBaselineRegion::Prepare(const JpegBaselinePicture& picture,
-                                 const JpegRegion& region) {
+void JpegBaselineRegion::Place(const JpegBaselinePicture& picture,
+                               const JpegRegion& region) {
   components_ = picture.components;
   restart_every_ = picture.restart_every;
   int across = 1;
@@ -86,16 +86,28 @@ bool JpegBaselineRegion::Prepare(const JpegBaselinePicture& picture,
   first_mcu_x_ = first_mcu_y_ = 1 << 30;
   end_mcu_x_ = end_mcu_y_ = 0;
   for (int c = 0; c < components_; ++c) {
-    const JpegBaselineComponent& component = picture.component[c];
-    if (!Known(component) || !SmallFactors(component.quantization)) {
-      return false;
-    }
     Plane& plane = planes_[c];
     plane.horizontal = c == 0 ? across : 1;
     plane.vertical = c == 0 ? down : 1;
     plane.across = across / plane.horizontal;
     plane.down = down / plane.vertical;
     PlacePlane(picture, region, &plane);
+  }
+}
+
+bool JpegBaselineRegion::Prepare(const JpegBaselinePicture& picture,
+                                 const JpegRegion& region) {
+  Place(picture, region);
+  for (int c = 0; c < components_; ++c) {
+    const JpegBaselineComponent& component = picture.component[c];
+    if (!Known(component) || !SmallFactors(component.quantization)) {
+      return false;
+    }
+    Plane& plane = planes_[c];
+    const size_t size = plane.stride * 8 * (plane.end_y - plane.first_y);
+    if (plane.samples.size() < size + 2 * kJpegRowMargin) {
+      plane.samples.resize(size + 2 * kJpegRowMargin);
+    }
     // libjpeg does not interpolate this few samples.
     if (plane.across == 2 && plane.width <= 2) return false;
     std::copy_n(component.quantization, 64, plane.factors);
@@ -126,10 +138,6 @@ void JpegBaselineRegion::PlacePlane(const JpegBaselinePicture& picture,
   plane->first_y = first / 8;
   plane->end_y = last / 8 + 1;
   plane->stride = 8 * (plane->end_x - plane->first_x);
-  const size_t size = plane->stride * 8 * (plane->end_y - plane->first_y);
-  if (plane->samples.size() < size + 2 * kJpegRowMargin) {
-    plane->samples.resize(size + 2 * kJpegRowMargin);
-  }
   first_mcu_x_ = std::min(first_mcu_x_, plane->first_x / plane->horizontal);
   end_mcu_x_ = std::max(end_mcu_x_, DivideUp(plane->end_x, plane->horizontal));
   first_mcu_y_ = std::min(first_mcu_y_, plane->first_y / plane->vertical);
@@ -248,26 +256,44 @@ bool JpegBaselineRegion::DecodeAll(const JpegBaselinePicture& picture) {
          reader_.Within(bytes_.end(part_));
 }
 
+JpegCodeRange JpegBaselineRegion::CodesOfRow(const JpegBaselinePicture& picture,
+                                             const JpegEntries& entries, int y,
+                                             size_t* entry) const {
+  const int64_t every = entries.every;
+  const int64_t row = int64_t{y} * mcus_across_;
+  *entry = static_cast<size_t>((row + first_mcu_x_) / every);
+  const auto to = static_cast<size_t>((row + end_mcu_x_ + every - 1) / every);
+  // The byte in which the next entry begins may be a stuffed one.
+  const size_t end =
+      to < entries.entries.size()
+          ? std::min<size_t>(entries.entries[to].byte + 2, picture.codes_bytes)
+          : picture.codes_bytes;
+  return {entries.entries[*entry].byte, end};
+}
+
+JpegCodeRange JpegBaselineRegion::CodesOf(const JpegBaselinePicture& picture,
+                                          const JpegRegion& region,
+                                          const JpegEntries& entries) {
+  Place(picture, region);
+  size_t entry;
+  return {CodesOfRow(picture, entries, first_mcu_y_, &entry).begin,
+          CodesOfRow(picture, entries, end_mcu_y_ - 1, &entry).end};
+}
+
 bool JpegBaselineRegion::DecodeFrom(const JpegBaselinePicture& picture,
                                     const JpegEntries& entries) {
-  const int64_t every = entries.every;
   for (int y = first_mcu_y_; y < end_mcu_y_; ++y) {
     const int64_t row = int64_t{y} * mcus_across_;
-    const auto from = static_cast<size_t>((row + first_mcu_x_) / every);
-    const auto to = static_cast<size_t>((row + end_mcu_x_ + every - 1) / every);
+    size_t from;
+    const JpegCodeRange range = CodesOfRow(picture, entries, y, &from);
     const JpegEntry& entry = entries.entries[from];
-    // The byte in which the next entry begins may be a stuffed one.
-    const size_t end = to < entries.entries.size()
-                           ? std::min<size_t>(entries.entries[to].byte + 2,
-                                              picture.codes_bytes)
-                           : picture.codes_bytes;
-    bytes_.Assign(picture.codes + entry.byte, end - entry.byte, false);
+    bytes_.Assign(picture.codes + range.begin, range.end - range.begin, false);
     StartPart(0);
     reader_.Discard(entry.bit);
     for (int c = 0; c < components_; ++c) {
       planes_[c].codes.last_dc = static_cast<uint32_t>(entry.last_dc[c]);
     }
-    mcu_ = static_cast<int64_t>(from) * every;
+    mcu_ = static_cast<int64_t>(from) * entries.every;
     if (!SkipTo(row + first_mcu_x_)) return false;
     for (int x = first_mcu_x_; x < end_mcu_x_; ++x) {
       if (!Read(x, y)) return false;

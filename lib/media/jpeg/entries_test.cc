@@ -88,6 +88,88 @@ TEST(JpegEntriesTest, OtherCodesAreNotRead) {
   }
 }
 
+// Nor are they when only CodesOf is there.
+TEST(JpegEntriesTest, APartIsEnough) {
+  JpegTestFile file;
+  file.width = 300;
+  file.height = 200;
+  file.noise = 200;
+  for (const bool gray : {false, true}) {
+    file.gray = gray;
+    const std::string jpeg = MakeJpeg(file);
+    const Image whole = DecodeWhole(jpeg, {});
+    JpegRegionDecoder decoder;
+    ASSERT_TRUE(decoder.Open(jpeg).ok());
+    const std::string packed = decoder.FindEntries();
+    const size_t codes_at = decoder.codes_at();
+    for (const JpegRegion& region :
+         {JpegRegion{0, 0, 40, 40}, {101, 53, 90, 30}, {260, 160, 40, 40}}) {
+      ASSERT_TRUE(decoder.Open(jpeg).ok());
+      const JpegCodeRange codes =
+          decoder.CodesOf(region, packed, jpeg.size() - codes_at);
+      ASSERT_LT(codes.end - codes.begin, jpeg.size() / 2);
+      std::string part = jpeg.substr(0, codes_at);
+      part.resize(codes_at + codes.begin, '\x55');
+      part += jpeg.substr(part.size(), codes.end - codes.begin);
+      part.resize(jpeg.size() - 2, '\x55');
+      part += "\xff\xd9";
+      ASSERT_TRUE(decoder.Open(part).ok());
+      decoder.UseEntries(packed, /*is_part=*/true);
+      const size_t row = size_t{3} * region.width;
+      std::vector<uint8_t> out(row * region.height);
+      ASSERT_TRUE(decoder.Decode(region, {}, out.data(), row).ok());
+      for (int y = 0; y < region.height; ++y) {
+        ASSERT_EQ(
+            std::memcmp(&out[y * row],
+                        whole.view().row(region.y + y) + 3 * region.x, row),
+            0);
+      }
+      // libjpeg-turbo would need the rest.
+      JpegRegionOptions half;
+      half.scale = 2;
+      EXPECT_TRUE(
+          absl::IsDataLoss(decoder.Decode({0, 0, 9, 9}, half, out.data(), 27)));
+    }
+  }
+}
+
+TEST(JpegEntriesTest, ThreadsMakeTheSamePixels) {
+  JpegBandDecoder bands;
+  for (const auto& [horizontal, vertical] :
+       {std::pair(1, 1), {2, 1}, {2, 2}, {1, 2}}) {
+    JpegTestFile file;
+    file.width = 200;
+    file.height = 700;
+    file.horizontal = horizontal;
+    file.vertical = vertical;
+    const std::string jpeg = MakeJpeg(file);
+    const Image whole = DecodeWhole(jpeg, {});
+    JpegRegionDecoder decoder;
+    ASSERT_TRUE(decoder.Open(jpeg).ok());
+    const std::string packed = decoder.FindEntries();
+    for (const JpegRegion& region :
+         {JpegRegion{0, 0, 200, 700}, {7, 13, 160, 301}, {9, 690, 30, 10}}) {
+      for (const int threads : {1, 2, 3, 8}) {
+        const size_t row = size_t{3} * region.width;
+        std::vector<uint8_t> out(row * region.height);
+        ASSERT_TRUE(
+            bands.Decode(jpeg, packed, region, threads, out.data(), row).ok());
+        for (int y = 0; y < region.height; ++y) {
+          ASSERT_EQ(
+              std::memcmp(&out[y * row],
+                          whole.view().row(region.y + y) + 3 * region.x, row),
+              0)
+              << y << " of " << threads << " threads";
+        }
+      }
+    }
+  }
+  // One that cannot be decoded is told once.
+  std::vector<uint8_t> out(64 * 64 * 3);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      bands.Decode("\xff\xd8\xff", "x", {0, 0, 64, 64}, 4, out.data(), 192)));
+}
+
 TEST(JpegEntriesTest, SomeFilesHaveNone) {
   std::vector<JpegTestFile> files(3);
   files[0].progressive = true;

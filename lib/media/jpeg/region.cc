@@ -8,17 +8,19 @@
 #include "lib/base/status_macros.h"
 #include "lib/media/image_file.h"
 #include "lib/media/jpeg/libjpeg.h"
+#include "lib/media/parallel.h"
 
 namespace feedrate {
 absl::StatusOr<ImageInfo> JpegRegionDecoder::Open(absl::string_view bytes) {
   ASSIGN_OR_RETURN(info_, turbo_.Open(bytes));
   is_baseline_ = turbo_.GetBaseline(&picture_);
-  bytes_ = bytes.size();
-  has_entries_ = false;
+  bytes_ = bytes;
+  has_entries_ = is_part_ = false;
   return info_;
 }
 
-void JpegRegionDecoder::UseEntries(absl::string_view packed) {
+void JpegRegionDecoder::UseEntries(absl::string_view packed, bool is_part) {
+  is_part_ = is_part;
   has_entries_ = is_baseline_ && picture_.restart_every == 0 &&
                  !packed.empty() &&
                  UnpackJpegEntries(packed, picture_.components,
@@ -26,9 +28,24 @@ void JpegRegionDecoder::UseEntries(absl::string_view packed) {
                                    picture_.codes_bytes, &entries_);
 }
 
+JpegCodeRange JpegRegionDecoder::CodesOf(const JpegRegion& region,
+                                         absl::string_view packed,
+                                         size_t codes_bytes) {
+  if (!is_baseline_ || packed.empty() ||
+      !UnpackJpegEntries(packed, picture_.components,
+                         JpegBaselineRegion::CountMcus(picture_), codes_bytes,
+                         &entries_)) {
+    return {};
+  }
+  JpegBaselinePicture picture = picture_;
+  picture.codes_bytes = codes_bytes;
+  return baseline_.CodesOf(picture, region, entries_);
+}
+
 std::string JpegRegionDecoder::FindEntries() {
   JpegEntries entries;
-  return is_baseline_ && baseline_.FindEntries(picture_, bytes_, &entries)
+  return is_baseline_ &&
+                 baseline_.FindEntries(picture_, bytes_.size(), &entries)
              ? PackJpegEntries(entries)
              : "";
 }
@@ -38,10 +55,14 @@ absl::Status JpegRegionDecoder::Decode(const JpegRegion& region,
                                        uint8_t* rgb, size_t stride_bytes) {
   RETURN_IF_ERROR(CheckJpegRegion(region, options, info_));
   if (is_baseline_ && options.scale == 1 && options.exact_dct &&
-      options.smooth_colors &&
+      options.smooth_colors && has_entries_ >= is_part_ &&
       baseline_.Decode(picture_, region, has_entries_ ? &entries_ : nullptr,
                        rgb, stride_bytes)) {
     return absl::OkStatus();
+  }
+  if (is_part_) {
+    return absl::DataLossError(
+        "JPEG: the part that was read does not fit the index");
   }
   // The tables in `picture_` may become invalid.
   is_baseline_ = false;
@@ -321,6 +342,41 @@ absl::Status JpegTurboRegion::Decode(const JpegRegion& region,
   if (!state->Decode(region, options, rgb, stride_bytes)) {
     return Refused(state->errors);
   }
+  return absl::OkStatus();
+}
+
+absl::Status JpegBandDecoder::Decode(absl::string_view bytes,
+                                     absl::string_view entries,
+                                     const JpegRegion& region, int threads,
+                                     uint8_t* rgb, size_t stride_bytes) {
+  // Blocks at both sides of a border are decoded twice.
+  constexpr int kLeastRows = 64;
+  const int bands = entries.empty() ? 1
+                                    : std::clamp(region.height / kLeastRows, 1,
+                                                 std::max(1, threads));
+  while (static_cast<int>(decoders_.size()) < bands) {
+    decoders_.push_back(std::make_unique<JpegRegionDecoder>());
+  }
+  std::vector<absl::Status> results(bands);
+  ParallelFor(bands, bands, [&](int64_t band) {
+    JpegRegionDecoder& decoder = *decoders_[band];
+    results[band] = decoder.Open(bytes).status();
+    if (!results[band].ok()) return;
+    decoder.UseEntries(entries);
+    // Borders between rows of MCUs.
+    const auto border = [&](int64_t i) {
+      if (i == bands) return region.height;
+      const auto y =
+          static_cast<int>(region.y + region.height * i / bands) / 16 * 16;
+      return std::max(0, y - region.y);
+    };
+    const int begin = border(band);
+    const JpegRegion rows = {region.x, region.y + begin, region.width,
+                             border(band + 1) - begin};
+    results[band] =
+        decoder.Decode(rows, {}, rgb + begin * stride_bytes, stride_bytes);
+  });
+  for (const absl::Status& result : results) RETURN_IF_ERROR(result);
   return absl::OkStatus();
 }
 

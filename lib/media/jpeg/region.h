@@ -57,6 +57,12 @@ absl::Status CheckJpegRegion(const JpegRegion& region,
                              const JpegRegionOptions& options,
                              const ImageInfo& info);
 
+// Bytes [begin, end) of the codes.
+struct JpegCodeRange {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
 // Decodes parts of baseline JPEGs faster than libjpeg-turbo, byte for byte the
 // same: skips the codes of unneeded blocks several per lookup, and transforms
 // only the blocks that are needed. Keeps its memory and its tables between
@@ -75,6 +81,11 @@ class JpegBaselineRegion {
   // region's: damage elsewhere goes unnoticed.
   bool Decode(const JpegBaselinePicture& picture, const JpegRegion& region,
               const JpegEntries* entries, uint8_t* rgb, size_t stride_bytes);
+
+  // The bytes of `picture.codes` that Decode reads with these entries.
+  // REQUIRES: the region lies within the picture.
+  JpegCodeRange CodesOf(const JpegBaselinePicture& picture,
+                        const JpegRegion& region, const JpegEntries& entries);
 
   // The units of codes that a picture consists of.
   static int64_t CountMcus(const JpegBaselinePicture& picture);
@@ -109,6 +120,8 @@ class JpegBaselineRegion {
   };
 
   bool Prepare(const JpegBaselinePicture& picture, const JpegRegion& region);
+  // The blocks that are needed; without making room for them.
+  void Place(const JpegBaselinePicture& picture, const JpegRegion& region);
   void PlacePlane(const JpegBaselinePicture& picture, const JpegRegion& region,
                   Plane* plane);
   // `entries` may be null.
@@ -120,6 +133,10 @@ class JpegBaselineRegion {
   bool DecodeAll(const JpegBaselinePicture& picture);
   bool DecodeFrom(const JpegBaselinePicture& picture,
                   const JpegEntries& entries);
+  // The entry from which row `y` of MCUs is read, and the bytes of its codes.
+  JpegCodeRange CodesOfRow(const JpegBaselinePicture& picture,
+                           const JpegEntries& entries, int y,
+                           size_t* entry) const;
   // Before which MCUs decoding can start: fills all but the bytes, which are
   // those without stuffed zeros.
   bool WalkCodes(JpegEntries* entries);
@@ -192,9 +209,23 @@ class JpegRegionDecoder {
   absl::StatusOr<ImageInfo> Open(absl::string_view bytes);
 
   // Uses what FindEntries returned for the same bytes. It is not checked
-  // whether they are the same: others give wrong pixels or an error. REQUIRES:
-  // Open was the last call and returned OK.
-  void UseEntries(absl::string_view packed);
+  // whether they are the same: others give wrong pixels or an error. With
+  // `is_part`, the file has only the headers and the codes of CodesOf in their
+  // places: Decode is DataLoss if it would need others. REQUIRES: Open was the
+  // last call and returned OK.
+  void UseEntries(absl::string_view packed, bool is_part = false);
+
+  // The bytes of the codes that Decode reads of the region with these entries,
+  // of a file with the headers of the open one and `codes_bytes` of codes.
+  // Empty if it reads all of them. REQUIRES: the region lies within the
+  // picture; Open was the last call and returned OK.
+  JpegCodeRange CodesOf(const JpegRegion& region, absl::string_view packed,
+                        size_t codes_bytes);
+
+  // Where in the open file its codes begin; 0 if FindEntries finds nothing.
+  size_t codes_at() const {
+    return is_baseline_ ? bytes_.size() - picture_.codes_bytes : 0;
+  }
 
   // Where decoding of the open file can start; empty if nowhere but at its
   // beginning. Takes as long as reading all its codes.
@@ -217,9 +248,25 @@ class JpegRegionDecoder {
   // Valid for `baseline_` until `turbo_` starts to decode.
   JpegBaselinePicture picture_;
   bool is_baseline_ = false;
-  size_t bytes_ = 0;
+  absl::string_view bytes_;
   JpegEntries entries_;
   bool has_entries_ = false;
+  bool is_part_ = false;
+};
+
+// Decodes a region of one picture on several threads: each reads the codes of
+// its own rows, from entries of the picture. Not thread-safe itself.
+class JpegBandDecoder {
+ public:
+  // As JpegRegionDecoder::Decode of the picture in full size, to the bit.
+  // `entries` are those of FindEntries; without any, one thread does it all.
+  // REQUIRES: JpegRegionDecoder opens the file, and has this region.
+  absl::Status Decode(absl::string_view bytes, absl::string_view entries,
+                      const JpegRegion& region, int threads, uint8_t* rgb,
+                      size_t stride_bytes);
+
+ private:
+  std::vector<std::unique_ptr<JpegRegionDecoder>> decoders_;  // One per band.
 };
 
 }  // namespace feedrate

@@ -56,6 +56,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!decoder->Decode(region, {}, again.data(), row).ok() || again != part) {
       std::abort();
     }
+    // Of a part of the file, the same pixels or a reason.
+    const size_t codes_at = decoder->codes_at();
+    const feedrate::JpegCodeRange codes =
+        decoder->CodesOf(region, entries, size - codes_at);
+    if (codes.begin < codes.end) {
+      std::string some(size, '\x55');
+      std::memcpy(&some[0], data, codes_at);
+      std::memcpy(&some[codes_at + codes.begin], data + codes_at + codes.begin,
+                  codes.end - codes.begin);
+      some += "\xff\xd9";
+      if (!decoder->Open(some).ok()) std::abort();
+      decoder->UseEntries(entries, /*is_part=*/true);
+      if (!decoder->Decode(region, {}, again.data(), row).ok() ||
+          again != part) {
+        std::abort();
+      }
+    }
     // Wrong entries give wrong pixels, and nothing worse.
     for (const absl::string_view wrong :
          {bytes, absl::string_view(entries).substr(0, entries.size() / 2)}) {

@@ -23,6 +23,7 @@
 #include "lib/loader/source.h"
 #include "lib/loader/source/data_folder.h"
 #include "lib/loader/source/remote_source.h"
+#include "lib/loader/store_parts.h"
 #include "lib/media/parallel.h"
 
 namespace feedrate {
@@ -56,7 +57,11 @@ class Indexer {
   Indexer(const Source& source, JpegIndex* index)
       : source_(source),
         index_(index),
-        progress_(std::cerr, isatty(STDERR_FILENO) != 0) {}
+        progress_(std::cerr, isatty(STDERR_FILENO) != 0) {
+    if (source.remote() == nullptr) return;
+    parts_ = std::make_unique<StoreParts>(*source.remote(), index,
+                                          /*maker=*/nullptr);
+  }
 
   // Returns when all items were read.
   absl::Status Run() {
@@ -96,14 +101,19 @@ class Indexer {
     ASSIGN_OR_RETURN(const absl::string_view bytes, source_.Read(item, buffer));
     bytes_ += static_cast<int64_t>(bytes.size());
     const JpegIndex::Key key = JpegIndex::KeyOf(bytes);
-    if (index_->Find(key).has_value()) {
-      ++known_;
-      return absl::OkStatus();
-    }
+    const absl::optional<std::string> known = index_->Find(key);
+    known_ += known.has_value();
+    if (known.has_value() && parts_ == nullptr) return absl::OkStatus();
     RETURN_IF_ERROR(decoder->Open(bytes).status());
-    std::string entries = decoder->FindEntries();
-    ++(entries.empty() ? without_ : with_places_);
-    index_->Add(key, std::move(entries));
+    const std::string entries =
+        known.has_value() ? *known : decoder->FindEntries();
+    if (!known.has_value()) {
+      ++(entries.empty() ? without_ : with_places_);
+      index_->Add(key, entries);
+    }
+    if (parts_ != nullptr && !entries.empty()) {
+      parts_->Add(item, bytes, key, decoder->codes_at());
+    }
     return absl::OkStatus();
   }
 
@@ -120,6 +130,7 @@ class Indexer {
 
   const Source& source_;
   JpegIndex* const index_;
+  std::unique_ptr<StoreParts> parts_;  // Null if items are files here.
   std::atomic<int64_t> bytes_{0};
   std::atomic<int64_t> known_{0};
   std::atomic<int64_t> with_places_{0};

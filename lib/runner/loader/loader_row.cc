@@ -318,6 +318,12 @@ std::string StorageText(const Row& row) {
     absl::StrAppendFormat(&text, " (%.0f%% of as many times one connection)",
                           100 * storage.parallel_efficiency());
   }
+  if (storage.part_of_bytes() > 0) {
+    absl::StrAppendFormat(&text, ", %d items read in part (%.1f of %.1f MB)",
+                          storage.part_items(),
+                          static_cast<double>(storage.part_bytes()) / 1e6,
+                          static_cast<double>(storage.part_of_bytes()) / 1e6);
+  }
   if (storage.has_cache_hit_rate()) {
     absl::StrAppendFormat(&text, ", %.0f%% from the cache",
                           100 * storage.cache_hit_rate());
