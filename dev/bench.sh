@@ -84,7 +84,7 @@ case "$what" in
     cmake -G Ninja -S "$newest" -B "$work/turbo" -DCMAKE_BUILD_TYPE=Release \
       -DENABLE_STATIC=0 >/dev/null
     ninja -C "$work/turbo" turbojpeg >/dev/null
-    how=(--time=rows --rerun=all --metrics=time,cpu --warmup=0)
+    how=(--time=rows --rerun=all "--metrics=time,cpu" --warmup=0)
     ways="$bin/lib/media/jpeg/bench_decoders --threads=${THREADS:-1}"
     duels "${how[@]}" --parameter=kind=whole,region \
       --a="$ways own {kind} $work/images" \
