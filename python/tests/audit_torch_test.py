@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -117,6 +118,23 @@ def training(device):
     print(json.dumps(truth), flush=True)
 
 
+def loading():
+    """Four batches of a loader, whose types torchdata's module names too."""
+    import _feedrate_codes as codes
+    import _feedrate_hook
+    import torch
+    from torch.utils import data
+
+    names = {"StatefulDataLoader": data.DataLoader}
+    names["_BaseDataLoaderIter"] = data.dataloader._BaseDataLoaderIter
+    _feedrate_hook._install_stateful(types.SimpleNamespace(**names))
+    rows = torch.tensor([codes.tokens_of(i, 12) for i in range(8)])
+    model = torch.nn.Embedding(128, 2)
+    for (batch,) in data.DataLoader(data.TensorDataset(rows), batch_size=2):
+        model(batch)
+    print(json.dumps([1, 2, 3, 4]))
+
+
 def in_child():
     """A process that ends without atexit."""
     import multiprocessing
@@ -175,6 +193,11 @@ class TorchTest(unittest.TestCase):
             weights = {line.get("weights") for line in lines}
             self.assertIn(lines[-1]["weights"], weights - {None, 0})
 
+    def test_a_loader_counts_each_batch_once(self):
+        positions, (lines,) = self.notes("loader")
+        found = [n["position"] for n in lines if n["kind"] == "batch"]
+        self.assertEqual(found, positions)
+
     def test_a_process_of_multiprocessing_says_its_end(self):
         truth, (lines,) = self.notes("child")
         self.check(truth, lines)
@@ -183,6 +206,8 @@ class TorchTest(unittest.TestCase):
 if __name__ == "__main__":
     if sys.argv[1:] == ["child"]:
         in_child()
+    elif sys.argv[1:] == ["loader"]:
+        loading()
     elif sys.argv[1:] in (["cpu"], ["late"], ["cuda"]):
         training(sys.argv[1])
     elif importlib.util.find_spec("torch") is None:

@@ -435,9 +435,14 @@ def _install_stateful(module):
             _wrap_iterator(getattr(module, name))
 
 
+# Modules name types of others, too.
+_WRAPPED = set()
+
+
 def _wrap_loader(loader_type):
-    if "__iter__" not in vars(loader_type):
+    if "__iter__" not in vars(loader_type) or loader_type in _WRAPPED:
         return
+    _WRAPPED.add(loader_type)
     original = loader_type.__iter__
 
     def __iter__(self):
@@ -449,8 +454,9 @@ def _wrap_loader(loader_type):
 
 
 def _wrap_iterator(iterator_type):
-    if "__next__" not in vars(iterator_type):
+    if "__next__" not in vars(iterator_type) or iterator_type in _WRAPPED:
         return
+    _WRAPPED.add(iterator_type)
     original = iterator_type.__next__
 
     def __next__(self):

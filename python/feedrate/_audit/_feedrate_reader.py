@@ -3,7 +3,6 @@ its own: from standard input lines that say where the tensors of each are, to
 the lines of the training on standard output."""
 
 import json
-import marshal
 import mmap
 import os
 import sys
@@ -16,14 +15,6 @@ def rss_bytes_of(pid):
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def lines_of(file):
-    while True:
-        try:
-            yield marshal.load(file)
-        except EOFError:
-            return
-
-
 def main():
     import numpy as np
 
@@ -31,7 +22,8 @@ def main():
     os.nice(5)
     memory = mmap.mmap(int(sys.argv[1]), 0)
     read = memoryview(memory)[:8].cast("Q")
-    for line in lines_of(sys.stdin.buffer):
+    for header in sys.stdin.buffer:
+        line = json.loads(header)
         parts = line.pop("parts")
         until = line.pop("until")
         try:

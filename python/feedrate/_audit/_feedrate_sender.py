@@ -8,7 +8,7 @@ thread takes Python from it, and a step gets as few operations as possible.
 """
 
 import collections
-import marshal
+import json
 import mmap
 import os
 import subprocess
@@ -208,6 +208,7 @@ class Sender:
                 elif not event.query():
                     return
             self._groups.popleft()
-            left = memoryview(b"".join(map(marshal.dumps, lines)))
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            left = memoryview(text.encode())
             while left:
                 left = left[os.write(self._reader.stdin.fileno(), left) :]
