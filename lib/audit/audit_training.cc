@@ -257,8 +257,13 @@ absl::StatusOr<ExitCode> AuditTrainings(const AuditOptions& options,
                      Render(EndingOf(path), items, done));
     RETURN_IF_ERROR(WriteFileAtomically(path, text));
   }
+  const bool is_stdout = options.output == "-";
+  // A terminal has the page of people already.
+  if (is_stdout && options.format == "jsonl" && isatty(STDOUT_FILENO) != 0) {
+    return CodeOf(done);
+  }
   ASSIGN_OR_RETURN(const std::string text, Render(options.format, items, done));
-  if (options.output == "-") {
+  if (is_stdout) {
     std::cout << text << std::flush;
   } else {
     RETURN_IF_ERROR(WriteFileAtomically(options.output, text));

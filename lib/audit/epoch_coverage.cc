@@ -52,6 +52,25 @@ EpochCoverage CoverageOf(const SeenEpoch& epoch, int64_t first, int64_t items,
   return found;
 }
 
+std::set<int64_t> HeldOut(const TrainingRun& run, int64_t items) {
+  std::set<int64_t> trained, evaluated;
+  for (const Life& life : run.lives) {
+    for (const SeenRank& rank : life.ranks) {
+      for (const SeenBatch& batch : rank.training) {
+        for (const int64_t id : ItemsOf(batch)) trained.insert(id);
+      }
+      for (const SeenBatch& batch : rank.evaluation) {
+        for (const int64_t id : ItemsOf(batch)) {
+          if (id >= 0 && id < items) evaluated.insert(id);
+        }
+      }
+    }
+  }
+  const bool is_apart = absl::c_none_of(
+      evaluated, [&](int64_t id) { return trained.count(id) > 0; });
+  return is_apart ? evaluated : std::set<int64_t>();
+}
+
 // What a step of all ranks takes at most.
 int64_t StepItems(const EpochCoverage& found) {
   return static_cast<int64_t>(found.largest_batch * found.ranks);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,10 @@ void VisitBatches(const SeenEpoch& epoch, const Visit& visit) {
 // What the epoch has of the items first … first+items-1, among `all_items`.
 EpochCoverage CoverageOf(const SeenEpoch& epoch, int64_t first, int64_t items,
                          int64_t all_items);
+
+// Items of 0 … items-1 that only evaluation saw, where it saw no others of
+// these: a training that split one folder itself.
+std::set<int64_t> HeldOut(const TrainingRun& run, int64_t items);
 
 // What a step of all ranks takes at most.
 int64_t StepItems(const EpochCoverage& found);

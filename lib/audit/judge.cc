@@ -46,10 +46,16 @@ class Judge {
         const JudgeRules& rules, Audit* audit)
       : items_(items),
         all_items_(items.items() + items.validation_items()),
-        epoch_samples_(EpochSamples(whole, items.items())),
+        held_out_(HeldOut(whole, items.items())),
+        trained_items_(items.items() - static_cast<int64_t>(held_out_.size())),
+        epoch_samples_(EpochSamples(whole, trained_items_)),
         rules_(rules),
         weights_(rules.weights),
-        audit_(*audit) {}
+        audit_(*audit) {
+    if (held_out_.empty()) return;
+    Note(absl::StrCat(Counted(held_out_.size(), "item"),
+                      " of train/ only evaluated: a split of its own"));
+  }
 
   // `is_killed`: the run is compared with what the whole one left out.
   void JudgeRun(const TrainingRun& run, bool is_killed) {
@@ -107,8 +113,8 @@ class Judge {
 
   void JudgeCoverage(const History& history, size_t e, bool is_killed) {
     const SeenEpoch& epoch = history.epochs[e];
-    const EpochCoverage found =
-        CoverageOf(epoch, 0, items_.items(), all_items_);
+    EpochCoverage found = CoverageOf(epoch, 0, items_.items(), all_items_);
+    LeaveOut(epoch, &found);
     const std::string name = absl::StrCat("epoch ", e + 1, ": ");
     if (found.leaked > 0) {
       Fault(absl::StrCat(name, Counted(found.leaked, "sample"),
@@ -135,7 +141,7 @@ class Judge {
         (found.lost() <= usual_lost_ && found.extra <= usual_extra_);
     if (drops && as_usual) {
       Note(absl::StrCat("each epoch leaves out ",
-                        Of(found.lost(), items_.items()),
+                        Of(found.lost(), trained_items_),
                         ", which fill no batch: ",
                         epoch.drop_last.has_value()
                             ? "drop_last"
@@ -173,7 +179,7 @@ class Judge {
     if (!is_lost && !is_repeated) return;
     std::vector<std::string> words;
     if (is_lost) {
-      words.push_back(absl::StrCat(Of(lost, items_.items()), " never seen",
+      words.push_back(absl::StrCat(Of(lost, trained_items_), " never seen",
                                    AfterRestart(epoch), Names(found.missing)));
     }
     if (is_repeated) {
@@ -181,6 +187,18 @@ class Judge {
           absl::StrCat(RepeatedWords(epoch, found), Names(found.repeated)));
     }
     Fault(absl::StrCat(name, absl::StrJoin(words, "; ")));
+  }
+
+  // Items that the training keeps for evaluation are not missing; trained on
+  // after a restart, they are a leak.
+  void LeaveOut(const SeenEpoch& epoch, EpochCoverage* found) const {
+    const auto is_held = [this](int64_t id) { return held_out_.count(id) > 0; };
+    auto& missing = found->missing;
+    missing.erase(std::remove_if(missing.begin(), missing.end(), is_held),
+                  missing.end());
+    VisitBatches(epoch, [&](const SeenBatch& batch) {
+      found->leaked += absl::c_count_if(ItemsOf(batch), is_held);
+    });
   }
 
   // " (a, b, …)".
@@ -279,6 +297,7 @@ class Judge {
   }
 
   void JudgeRestarts(const History& history) {
+    bool within = false;
     for (size_t r = 0; r < history.restarts.size(); ++r) {
       const Restart& restart = history.restarts[r];
       AuditResume& resume = *audit_.mutable_training()->add_restarts();
@@ -301,7 +320,10 @@ class Judge {
       for (const SeenEpoch& epoch : history.epochs) {
         FillResume(epoch, r + 1, &resume);
       }
+      within = within || resume.after_batches() > 0;
     }
+    if (within || history.restarts.empty()) return;
+    Note("no restart went on within an epoch: use other --kills or --seed");
   }
 
   // Whether sources come as often as their weights say.
@@ -482,6 +504,8 @@ class Judge {
 
   const AuditItems& items_;
   const int64_t all_items_;
+  const std::set<int64_t> held_out_;
+  const int64_t trained_items_;
   const int64_t epoch_samples_;
   const JudgeRules& rules_;
   const std::vector<double>& weights_;

@@ -85,6 +85,39 @@ Runs Validated(const std::vector<std::vector<int64_t>>& ranks) {
   return runs;
 }
 
+TEST(JudgeTest, ASplitOfTheTrainingsOwn) {
+  const std::vector<int64_t> all = Shuffled(1);
+  const std::vector<int64_t> kept(all.begin(), all.begin() + 80);
+  // Trains on 80 items and evaluates `evaluated`.
+  const auto run = [&](std::vector<int64_t> evaluated) {
+    Runs runs;
+    runs.Pass(kept);
+    SeenBatch batch;
+    batch.pass = 9;
+    batch.ids = std::move(evaluated);
+    runs.rank().evaluation.push_back(batch);
+    return runs;
+  };
+  const Runs split = run({all.begin() + 80, all.end()});
+  EXPECT_THAT(FaultsOf(split), IsEmpty());
+  Audit audit;
+  JudgeTraining(Items(), split.run, nullptr, {}, &audit);
+  EXPECT_THAT(absl::StrJoin(audit.notes(), "\n"),
+              HasSubstr("20 items of train/ only evaluated"));
+  // Items of neither, and an evaluation of what was trained on.
+  EXPECT_THAT(FaultsOf(run({all.begin() + 91, all.end()})),
+              ElementsAre("epoch 1: 11 of 91 items never seen"));
+  EXPECT_THAT(FaultsOf(run({all.begin() + 79, all.end()})),
+              ElementsAre("epoch 1: 20 of 100 items never seen"));
+  // Another split after a restart.
+  Runs other = run({});
+  other.Restart(4);
+  other.Pass({all.begin() + 60, all.end()}, 0);
+  EXPECT_THAT(FaultsOf(split, &other),
+              ::testing::Contains(
+                  HasSubstr("20 samples of the validation set were trained")));
+}
+
 TEST(JudgeTest, ValidationByRanks) {
   std::vector<int64_t> all(20);
   std::iota(all.begin(), all.end(), kItems);

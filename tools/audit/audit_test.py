@@ -2,9 +2,11 @@
 """audit from end to end, with trainings that note their items by numbers.
 dev/checks/audit_codes_test.sh reads images."""
 
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import signal
 import subprocess
 import sys
@@ -185,6 +187,21 @@ class AuditTest(unittest.TestCase):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(30), 130)
+
+    def test_a_terminal_gets_the_page_and_no_records(self):
+        ours, theirs = pty.openpty()
+        command = [AUDIT, f"--dataset={self.ids}", "--kills=0", "--"]
+        command += [sys.executable, str(TRAINING), str(self.root)]
+        process = subprocess.Popen(command, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):
+            while read := os.read(ours, 4096):
+                said += read
+        os.close(ours)
+        self.assertEqual(process.wait(), 0, said)
+        self.assertIn(b"pass: ", said)
+        self.assertNotIn(b'"record"', said)
 
     def test_reports(self):
         names = ["a.html", "a.xml", "a.md", "a.txt", "a.jsonl"]

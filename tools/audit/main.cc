@@ -72,7 +72,8 @@ DEFINE_double(timeout, 0,
 DEFINE_int64(seed, 1, "N: says at which steps and ranks the kills are");
 DEFINE_string(format, "jsonl",
               "NAME: what --output gets; the page for people goes to standard "
-              "error {jsonl|text|markdown|junit|html}");
+              "error, and a terminal gets no jsonl "
+              "{jsonl|text|markdown|junit|html}");
 DEFINE_string(output, "-", "FILE: where to write; - means standard output");
 DEFINE_string(reports, "",
               "FILES: also write these, separated by commas; their endings say "
