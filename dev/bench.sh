@@ -13,6 +13,7 @@
 #   module     feedrate.Loader in Python beside the C++ loader
 #   video      decoders and loaders of clips over ours
 #   clips      feedrate.Clips beside torchcodec in a DataLoader
+#   episodes   feedrate.Episodes beside tf.data as octo and OpenVLA read RLDS
 #   mixture    tf.data over ours, with and without metadata, and the limit;
 #              `mixture FOLDER` on files that tensorflow-datasets wrote
 #   remote     bundles, connections and the cache, 20 ms added to each request
@@ -128,6 +129,12 @@ case "$what" in
       //lib/loader/mixture:feedrate_frames //lib/media/video:write_videos
     "$(python_of configs/requirements/current/torch_video.lock)" -B \
       python/tests/clips_bench.py --rounds="$runs" "$@"
+    ;;
+  episodes)
+    build //lib/loader/python:feedrate_loader \
+      //lib/loader/mixture:feedrate_frames
+    "$(python_of configs/requirements/current/tensorflow.lock)" -B \
+      python/tests/episodes_bench.py --rounds="$runs" "$@"
     ;;
   mixture)
     build //tools/mixture //tools/aggregate //lib/adapters/native:worker_native
