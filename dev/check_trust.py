@@ -128,8 +128,6 @@ LINES = [
             "lib/adapters/python/loaders/own_loader.py",
             "lib/adapters/python/loaders/torchdata.py",
             "tools/audit/pairs_training.py",
-            # Lines of the training whose hook has started it, by a pipe.
-            "python/feedrate/_audit/_feedrate_reader.py",
         ],
         "JSON, or safetensors",
     ),
