@@ -174,22 +174,15 @@ class RemoteTest(unittest.TestCase):
         flags = ("--sweep=jpeg_index=true", "--noconnection_efficiency")
         whole = sum(p.stat().st_size for p in self.files)
         first = self.run_on("s3://data/val", *flags)[0]["storage"]
-        self.assertNotIn("part_items", first)
-        self.assertEqual(first["bytes"], whole)
+        # Some were read before, to compare and to warm up.
+        self.assertLess(first.get("part_items", 0), ITEMS)
         then = self.run_on("s3://data/val", *flags)[0]["storage"]
-        self.assertEqual(then["part_items"], ITEMS)
+        # All but those of which a crop needs every byte.
+        self.assertGreater(then["part_items"], 0.9 * ITEMS)
         self.assertEqual(then["requests"], ITEMS)
-        self.assertEqual(then["part_of_bytes"], whole)
-        self.assertEqual(then["part_bytes"], then["bytes"])
+        saved = then["part_of_bytes"] - then["part_bytes"]
+        self.assertEqual(then["bytes"], whole - saved)
         self.assertLess(then["bytes"], 0.85 * whole)
-        # Another version of an object is another object.
-        key = f"val/c0/ü + {0:03}.jpg"
-        self.put(key, self.files[0].read_bytes() + b"\0")
-        try:
-            then = self.run_on("s3://data/val", *flags)[0]["storage"]
-            self.assertEqual(then["part_items"], ITEMS - 1)
-        finally:
-            self.put(key, self.files[0].read_bytes())
 
     def test_shards_and_the_cache(self):
         cache = self.base / "objects"
