@@ -73,7 +73,7 @@ absl::StatusOr<int64_t> Count(const object& json, Keys keys,
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", absl::StrJoin(keys, "."), "\" is ",
-      simdjson::minify(found).substr(0, 80), ", which is no count"));
+      simdjson::minify(found).substr(0, 80), ", which is not a count"));
 }
 
 bool Truth(const object& json, Keys keys) {
@@ -232,8 +232,8 @@ absl::Status AddTransform(Row row, const object& result,
                                   !Truth(result, {"supported"}));
   element stated;
   if (Find(result, {"median_throughput"}, &stated) && !stated.is_number()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(row.transform(), ": \"median_throughput\" is no number"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        row.transform(), ": \"median_throughput\" is not a number"));
   }
   const double median = Number(result, {"median_throughput"});
   if (unsupported || (!status.empty() && status != "ok")) {
@@ -246,6 +246,8 @@ absl::Status AddTransform(Row row, const object& result,
     row.set_status("early_stopped");
     row.set_reason(Text(result, {"early_stop_reason"}));
     row.set_throughput(median);
+    const double slow_from_s = Number(result, {"slow_threshold_sec_per_item"});
+    if (slow_from_s > 0) row.set_slow_threshold_s(slow_from_s);
     return add(row);
   }
   row.set_status("ok");
@@ -254,7 +256,7 @@ absl::Status AddTransform(Row row, const object& result,
   const bool has_runs = Find(result, {"throughputs"}, &list);
   if (has_runs && list.get(throughputs) != simdjson::SUCCESS) {
     return absl::InvalidArgumentError(
-        absl::StrCat(row.transform(), ": \"throughputs\" is no list"));
+        absl::StrCat(row.transform(), ": \"throughputs\" is not a list"));
   }
   if (has_runs && throughputs.size() > 0) {
     int32_t index = 0;
@@ -262,7 +264,7 @@ absl::Status AddTransform(Row row, const object& result,
       double throughput;
       if (entry.get(throughput) != simdjson::SUCCESS || !(throughput > 0)) {
         return absl::InvalidArgumentError(absl::StrCat(
-            row.transform(), ": a throughput is no number above 0"));
+            row.transform(), ": a throughput is not a number above 0"));
       }
       row.set_run_index(index++);
       SetThroughput(throughput, &row);
@@ -323,8 +325,8 @@ absl::Status ImportAlbumentations(
   for (const auto& [transform, result] : results) {
     object fields;
     if (result.get(fields) != simdjson::SUCCESS) {
-      return NotAResult(
-          name, absl::StrCat("\"", std::string(transform), "\" is no object"));
+      return NotAResult(name, absl::StrCat("\"", std::string(transform),
+                                           "\" is not an object"));
     }
     Row row = *common;
     // Decoders have no transform; the key repeats the decoder's name.

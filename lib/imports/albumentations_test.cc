@@ -35,7 +35,8 @@ constexpr char kFile[] = R"({
              "median_throughput": 801.75},
     "Snow": {"status": "ok", "supported": true, "throughputs": [],
              "median_throughput": 4.5, "early_stopped": true,
-             "early_stop_reason": "0.22 s per image"},
+             "early_stop_reason": "0.22 s per image",
+             "slow_threshold_sec_per_item": 0.1},
     "Text": {"status": "unsupported", "supported": false,
              "reason": "no such op",
              "throughputs": [], "median_throughput": 0},
@@ -92,6 +93,7 @@ TEST(ImportAlbumentationsTest, WhatWasNotMeasuredKeepsItsReason) {
   const std::vector<Row> rows = Import(kFile);
   EXPECT_EQ(rows[5].status(), "early_stopped");
   EXPECT_EQ(rows[5].reason(), "0.22 s per image");
+  EXPECT_EQ(rows[5].slow_threshold_s(), 0.1);
   EXPECT_EQ(rows[6].status(), "unsupported");
   EXPECT_EQ(rows[6].reason(), "no such op");
   EXPECT_EQ(rows[7].status(), "failed");
@@ -158,15 +160,15 @@ TEST(ImportAlbumentationsTest, AbsurdNumbersAreRefused) {
         ImportAlbumentations("kornia_results.json", content, ignore).message());
   };
   EXPECT_THAT(message(OldFile(", \"batch_size\": 1e300")),
-              HasSubstr("\"batch_size\" is 1e+300, which is no count"));
+              HasSubstr("\"batch_size\" is 1e+300, which is not a count"));
   EXPECT_THAT(message(OldFile(", \"batch_size\": 2.5")),
-              HasSubstr("\"batch_size\" is 2.5, which is no count"));
+              HasSubstr("\"batch_size\" is 2.5, which is not a count"));
   EXPECT_THAT(message(OldFile(", \"batch_size\": \"64\"")),
-              HasSubstr("\"batch_size\" is \"64\", which is no count"));
+              HasSubstr("\"batch_size\" is \"64\", which is not a count"));
   EXPECT_THAT(message(OldFile(", \"workers\": -1")),
-              HasSubstr("\"workers\" is -1, which is no count"));
+              HasSubstr("\"workers\" is -1, which is not a count"));
   EXPECT_THAT(message(absl::StrReplaceAll(OldFile(), {{"[2,", "[-2,"}})),
-              HasSubstr("Blur: a throughput is no number above 0"));
+              HasSubstr("Blur: a throughput is not a number above 0"));
 }
 
 TEST(ImportAlbumentationsTest, OtherFilesAreNamed) {

@@ -104,6 +104,7 @@ absl::StatusOr<Preflight> RunPreflight(const PreflightPolicy& policy,
   const bool too_long = seen.elapsed_s > policy.max_s;
   const bool slow = seen.per_item_s >= policy.slow_threshold_s;
   seen.stops_early = policy.slow_skip && (too_long || slow);
+  if (slow) seen.slow_from_s = policy.slow_threshold_s;
   if (seen.stops_early) {
     seen.reason = absl::StrFormat(
         "%.3g s per %s over %d in the preflight; %s", seen.per_item_s, unit,

@@ -71,6 +71,8 @@ struct Preflight {
   // If true, the row stops here, for this reason.
   bool stops_early = false;
   std::string reason;
+  // The threshold that the time per item reached. Absent if it reached none.
+  std::optional<double> slow_from_s;
 };
 
 // Runs a transform briefly to see if it is too slow to measure. There is no

@@ -148,6 +148,7 @@ TEST(PreflightTest, TheThresholdIsInclusive) {
   EXPECT_FALSE(Look(policy, 0.0624).stops_early);
   EXPECT_THAT(Look(policy, 0.0625).reason,
               HasSubstr("0.0625 s per image over 10 in the preflight"));
+  EXPECT_EQ(Look(policy, 0.0625).slow_from_s, 0.0625);
 }
 
 // Ten calls of 0.01 s, and 0.9 s in which other programs had the processor.
@@ -197,6 +198,7 @@ TEST(PreflightTest, TooLongStopsWhateverTheThreshold) {
   EXPECT_TRUE(seen.stops_early);
   EXPECT_EQ(seen.items, 3);
   EXPECT_THAT(seen.reason, HasSubstr("more than 60 s"));
+  EXPECT_FALSE(seen.slow_from_s.has_value());
 }
 
 TEST(PreflightTest, SlowOnesRunWhenAskedTo) {

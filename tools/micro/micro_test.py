@@ -105,6 +105,7 @@ class MicroTest(harness.TestCase):
         self.assertEqual([r["status"] for r in run.rows], ["early_stopped"] * 2)
         self.assertIn("in the preflight", run.rows[0]["reason"])
         self.assertLess(run.rows[0]["throughput"], 1 / 0.06)
+        self.assertEqual(run.rows[0]["slow_threshold_s"], 0.05)
         self.assertEqual(run.rows[0]["elapsed_s"], 0)
 
     def test_what_the_matrix_calls_unsupported_does_not_run(self):

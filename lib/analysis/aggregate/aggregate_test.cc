@@ -85,7 +85,7 @@ TEST(AggregateTest, AnyNumberAtAnyDepthHasStatistics) {
       HasSubstr("--metric: unknown field \"loader.gpu_use\"; did you "));
   options.metric = "library";
   EXPECT_THAT(std::string(RowAggregator::Create(options).status().message()),
-              HasSubstr("is no number"));
+              HasSubstr("is not a number"));
 }
 
 TEST(AggregateTest, LatenciesArePooled) {
@@ -220,14 +220,18 @@ TEST(AggregateChoiceTest, WhatEndedOtherwiseIsKeptAndNeverAveraged) {
   rows.push_back(OkRow("b", "Blur", 0, 3));
   rows.back().set_status("early_stopped");
   rows.back().set_reason("0.3 s per image");
+  rows.back().set_slow_threshold_s(0.25);
+  rows.push_back(OkRow("b", "Blur", 1, 3));
+  rows.back().set_status("early_stopped");
+  rows.back().set_slow_threshold_s(0.05);
   rows.push_back(OkRow("c", "Blur", 0, 0));
   rows.back().set_status("unsupported");
   // It never ran, so it does not know its version.
   rows.back().clear_library_version();
   AggregateOptions options = ByLibrary();
   options.slow_marker = [](const std::string& scenario, const std::string& unit,
-                           const std::string&) {
-    return absl::StrCat("<=", scenario, " ", unit);
+                           double slow_from_s) {
+    return absl::StrCat("<=", scenario, " ", unit, " ", slow_from_s);
   };
   const auto result = Aggregated(options, rows);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -238,7 +242,7 @@ TEST(AggregateChoiceTest, WhatEndedOtherwiseIsKeptAndNeverAveraged) {
   EXPECT_EQ(a.ended(0).reason(), "2 GB");
   EXPECT_THAT(a.flags(), ElementsAre("incomplete"));
   EXPECT_EQ(result->aggregates[1].status(), "early_stopped");
-  EXPECT_EQ(result->aggregates[1].slow_marker(), "<=image-rgb image");
+  EXPECT_EQ(result->aggregates[1].slow_marker(), "<=image-rgb image 0.05");
   EXPECT_FALSE(result->aggregates[1].has_median());
   EXPECT_EQ(result->aggregates[2].status(), "unsupported");
 }

@@ -163,12 +163,12 @@ Aggregate ToRecord(const Query& query, const std::vector<size_t>& by,
     ended.set_status(key.first);
     ended.set_reason(key.second);
     ended.set_runs(runs);
-    if (key.first == "early_stopped") {
-      out.set_slow_marker(
-          options.slow_marker == nullptr
-              ? "slow"
-              : options.slow_marker(group.scenario, group.unit, key.second));
-    }
+  }
+  if (group.slow_from_s.has_value()) {
+    out.set_slow_marker(options.slow_marker == nullptr
+                            ? "slow"
+                            : options.slow_marker(group.scenario, group.unit,
+                                                  *group.slow_from_s));
   }
   if (group.summary.n > 0) {
     FillStatistics(group, options.unstable_cv, &out);

@@ -37,10 +37,10 @@ struct AggregateOptions {
   bool any_work = false;
   // A group with a larger ratio of standard deviation to mean is `unstable`.
   double unstable_cv = kUnstableCv;
-  // Returns the text for early-stopped rows of a scenario and unit, which ended
-  // for a reason. Null means `slow`.
+  // Returns the text for early-stopped rows of a scenario and unit: each needed
+  // at least `slow_from_s` per item, 0 if that is unknown. Null means `slow`.
   std::function<std::string(const std::string& scenario,
-                            const std::string& unit, const std::string& reason)>
+                            const std::string& unit, double slow_from_s)>
       slow_marker;
   // Number of reading threads. 0 means one per processor.
   int threads = 0;

@@ -335,6 +335,11 @@ class Grouper {
       group->ended[{text(query_.status),
                     raw.is_ok ? absl::StrCat("no ", query_.metric.name)
                               : text(query_.reason)}] += target.rows;
+      if (text(query_.status) == "early_stopped") {
+        const double from_s = raw.values[query_.slow_threshold].number;
+        group->slow_from_s =
+            std::min(group->slow_from_s.value_or(from_s), from_s);
+      }
       if (group->unit.empty()) group->unit = text(query_.unit);
       return absl::OkStatus();
     }

@@ -1,7 +1,6 @@
 #include "lib/analysis/aggregate/run_aggregate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,7 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -148,35 +146,16 @@ const Catalogue* Policies::Load() {
   return catalogue_.has_value() ? &*catalogue_ : nullptr;
 }
 
-namespace {
-
-// Whether the reason of an early stop names a threshold that is not `usual`:
-// "from 0.004 s on it counts as slow".
-bool HasOtherThreshold(const std::string& reason, double usual) {
-  const size_t at = reason.rfind("from ");
-  double seconds = 0;
-  if (at == std::string::npos ||
-      !absl::SimpleAtod(absl::string_view(reason).substr(
-                            at + 5, reason.find(" s on") - at - 5),
-                        &seconds)) {
-    return false;
-  }
-  return std::abs(seconds / usual - 1) > 0.01;
-}
-
-}  // namespace
-
 std::string Policies::SlowMarker(const std::string& scenario,
-                                 const std::string& unit,
-                                 const std::string& reason) {
+                                 const std::string& unit, double slow_from_s) {
   const Catalogue* catalogue = Load();
   if (catalogue == nullptr) return "slow";
   const Scenario* found = catalogue->FindScenario(scenario);
   const MediaPolicy* media =
       catalogue->FindMedia(found == nullptr ? unit : found->media());
-  const bool is_usual =
-      media != nullptr && !HasOtherThreshold(reason, media->slow_threshold_s());
-  return is_usual ? media->slow_marker() : "slow";
+  return media != nullptr && slow_from_s >= media->slow_threshold_s()
+             ? media->slow_marker()
+             : "slow";
 }
 
 std::string Policies::ProgramFor(const std::string& scenario,
@@ -511,9 +490,8 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   RETURN_IF_ERROR(CheckChoices(run));
   Policies policies(run.configs_folder);
   run.options.slow_marker = [&](const std::string& scenario,
-                                const std::string& unit,
-                                const std::string& reason) {
-    return policies.SlowMarker(scenario, unit, reason);
+                                const std::string& unit, double slow_from_s) {
+    return policies.SlowMarker(scenario, unit, slow_from_s);
   };
   run.options.complain = run.warn;
   ASSIGN_OR_RETURN(const std::unique_ptr<RowAggregator> aggregator,

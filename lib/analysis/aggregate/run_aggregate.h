@@ -36,10 +36,10 @@ class Policies {
 
   // What tables show for a transform that was too slow to measure, such as
   // `<=20 img/s`: the marker for the scenario's media, or else for the unit of
-  // its rows. `slow` if neither is known, no policy is found, or the reason
-  // names another threshold than the policy's.
+  // its rows. `slow` if neither is known, no policy is found, or its rows need
+  // not have reached the policy's threshold.
   std::string SlowMarker(const std::string& scenario, const std::string& unit,
-                         const std::string& reason);
+                         double slow_from_s);
 
   // The program that measures these rows; `mode` if the policy does not say.
   std::string ProgramFor(const std::string& scenario, const std::string& mode);

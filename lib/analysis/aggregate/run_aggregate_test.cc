@@ -66,26 +66,21 @@ TEST(SortAggregatesTest, OtherKeysAreMistakes) {
 
 TEST(PoliciesTest, SlowMarkersAndPrograms) {
   Policies policies("configs");
-  EXPECT_EQ(policies.SlowMarker("image-rgb", "", ""), "<=20 img/s");
-  EXPECT_EQ(policies.SlowMarker("video-16f", "clip", ""), "<=0.5 vid/s");
-  EXPECT_EQ(policies.SlowMarker("unheard-of", "clip", ""), "<=0.5 vid/s");
-  EXPECT_EQ(policies.SlowMarker("unheard-of", "token", ""), "slow");
-  // The marker is that of the policy's threshold.
-  EXPECT_EQ(policies.SlowMarker("image-rgb", "image",
-                                "0.1 s per image over 10 in the preflight; "
-                                "from 0.05 s on it counts as slow"),
-            "<=20 img/s");
-  EXPECT_EQ(policies.SlowMarker("image-rgb", "image",
-                                "0.006 s per image over 10 in the preflight; "
-                                "from 0.004 s on it counts as slow"),
-            "slow");
+  EXPECT_EQ(policies.SlowMarker("image-rgb", "", 0.05), "<=20 img/s");
+  EXPECT_EQ(policies.SlowMarker("video-16f", "clip", 2), "<=0.5 vid/s");
+  EXPECT_EQ(policies.SlowMarker("unheard-of", "clip", 2), "<=0.5 vid/s");
+  EXPECT_EQ(policies.SlowMarker("unheard-of", "token", 2), "slow");
+  // The marker must be true of the rows.
+  EXPECT_EQ(policies.SlowMarker("image-rgb", "image", 0.1), "<=20 img/s");
+  EXPECT_EQ(policies.SlowMarker("image-rgb", "image", 0.004), "slow");
+  EXPECT_EQ(policies.SlowMarker("image-rgb", "image", 0), "slow");
   EXPECT_EQ(policies.ProgramFor("image-rgb", "micro"), "micro");
   EXPECT_EQ(policies.ProgramFor("video-16f", "pipeline"), "video");
 }
 
 TEST(PoliciesTest, NoPolicyIsNoMistake) {
   Policies policies("no/such/folder");
-  EXPECT_EQ(policies.SlowMarker("image-rgb", "image", ""), "slow");
+  EXPECT_EQ(policies.SlowMarker("image-rgb", "image", 0.05), "slow");
   EXPECT_EQ(policies.ProgramFor("image-rgb", "micro"), "micro");
 }
 

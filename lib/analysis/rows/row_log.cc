@@ -185,10 +185,10 @@ absl::StatusOr<Query> MakeQuery(const std::vector<std::string>& by,
   absl::StatusOr<Field> found = FindField(metric);
   if (!found.ok() || found->type != FieldType::kNumber) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--metric: ", found.ok()
-                          ? absl::StrCat("field \"", metric,
-                                         "\" is no number; see docs/records.md")
-                          : std::string(found.status().message())));
+        "--metric: ",
+        found.ok() ? absl::StrCat("field \"", metric,
+                                  "\" is not a number; see docs/records.md")
+                   : std::string(found.status().message())));
   }
   query.metric = *std::move(found);
   query.is_throughput = query.metric.key == "throughput";
@@ -196,6 +196,7 @@ absl::StatusOr<Query> MakeQuery(const std::vector<std::string>& by,
   RETURN_IF_ERROR(IncludeHeld(mix, &query));
   query.status = Include("status", &query);
   query.reason = Include("reason", &query);
+  query.slow_threshold = Include("slow_threshold_s", &query);
   query.unit = Include("unit", &query);
   query.scenario = Include("scenario", &query);
   query.equivalence = Include("equivalence.label", &query);
@@ -296,7 +297,7 @@ absl::Status RowLog::AddTo(uint32_t group, const RowNumbers& numbers) {
   if (query_->is_throughput && heads_[group].is_ok &&
       !(numbers.value > 0 && std::isfinite(numbers.value))) {
     return absl::InvalidArgumentError(
-        "field \"throughput\" is no number above 0, but the status is ok");
+        "field \"throughput\" is not a number above 0, but the status is ok");
   }
   Log(numbers, group);
   return absl::OkStatus();

@@ -78,6 +78,7 @@ struct Query {
   std::vector<size_t> mixed;
   size_t status = 0;
   size_t reason = 0;
+  size_t slow_threshold = 0;
   size_t unit = 0;
   size_t scenario = 0;
   size_t equivalence = 0;

@@ -144,6 +144,7 @@ absl::StatusOr<Preflight> PreflightOfLoader(const PreflightPolicy& policy,
   preflight.stops_early =
       policy.slow_skip && preflight.per_item_s >= policy.slow_threshold_s;
   if (preflight.stops_early) {
+    preflight.slow_from_s = policy.slow_threshold_s;
     preflight.reason = absl::StrFormat(
         "preflight: %.3g s per item over %d items, slow from %.3g s on",
         preflight.per_item_s, preflight.items, policy.slow_threshold_s);
