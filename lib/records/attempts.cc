@@ -142,7 +142,8 @@ bool IsPlainValue(absl::string_view value) {
 
 // Whether a config or jobs may stand there: what they name is run, so nobody
 // else of this machine may have written it. One of another machine is only read
-// where it is relative to a folder that the user has chosen.
+// where it is relative to a folder that the user has chosen. A group with the
+// number of its user is taken for a group of that user alone.
 bool IsOwnFile(const std::string& path) {
   struct stat file;
   struct stat link;
@@ -152,7 +153,9 @@ bool IsOwnFile(const std::string& path) {
   const auto is_own = [](const struct stat& info) {
     return info.st_uid == 0 || info.st_uid == geteuid();
   };
-  return is_own(file) && is_own(link) && (file.st_mode & S_IWOTH) == 0;
+  const mode_t others =
+      file.st_gid == file.st_uid ? S_IWOTH : S_IWOTH | S_IWGRP;
+  return is_own(file) && is_own(link) && (file.st_mode & others) == 0;
 }
 
 bool IsRepeated(absl::string_view word) {

@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -108,6 +109,8 @@ absl::Status RecordReader::ReadDescriptor(int fd, const std::string& name) {
 
 void RecordReader::ReadLine(absl::string_view line, const std::string& place,
                             bool is_unfinished) {
+  // The byte order mark with which some editors begin a file.
+  absl::ConsumePrefix(&line, "\xEF\xBB\xBF");
   if (absl::StripAsciiWhitespace(line).empty()) return;
   const absl::Status status = TryLine(line);
   if (status.ok()) return;

@@ -451,6 +451,13 @@ TEST(RecordReaderTest, BrokenLineIsNamedAndTheRestIsRead) {
                           HasSubstr(".jsonl:4: field \"workers\"")));
 }
 
+TEST(RecordReaderTest, AByteOrderMarkIsNoPartOfARecord) {
+  const std::string mark = "\xEF\xBB\xBF";
+  const Seen seen = ReadAll(mark + Line(1) + "\n" + mark + Line(2) + "\n");
+  EXPECT_THAT(seen.workers, ElementsAre(1, 2));
+  EXPECT_EQ(seen.broken, 0);
+}
+
 TEST(RecordReaderTest, TheFirstBrokenLinesAreNamedTheRestCounted) {
   std::string content = Line(1) + "\n";
   for (int i = 0; i < 1000; ++i) content += "rubbish\n";
