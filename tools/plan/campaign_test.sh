@@ -205,6 +205,25 @@ test_folder_of_another_user() {
   rm -rf "$shared"
 }
 
+# The note about the local folder lies where a group may write.
+test_note_that_leads_elsewhere() {
+  local folder="$TEST_TMPDIR/noted" keys="$TEST_TMPDIR/keys" note led
+  emit shell "$folder"
+  mkdir -p -m 700 "$keys" "$TEST_TMPDIR/local"
+  WAIT_S=0 "$folder/run.sh" w01-cpu-00001 2>"$TEST_TMPDIR/err" ||
+    fail "a first task: $(cat "$TEST_TMPDIR/err")"
+  note="$(echo "$folder"/local/*)"
+  for led in "$keys" "$TEST_TMPDIR/local/../keys" "$(cat "$note")/../../keys"; do
+    echo "$led" >"$note"
+    rm "$folder"/rows/w01-cpu-00001.jsonl
+    WAIT_S=0 "$folder/run.sh" w01-cpu-00001 2>"$TEST_TMPDIR/err" ||
+      fail "a note that leads elsewhere: $(cat "$TEST_TMPDIR/err")"
+    expect_eq "the note" "$(dirname "$(cat "$note")")" "$TEST_TMPDIR/local"
+    # Rows are moved away at the end, the lock stays.
+    expect_eq "files in $led" "$(ls -A "$keys")" ""
+  done
+}
+
 # Numbers that overflowed in the script are refused.
 test_absurd_numbers() {
   "$plan" --config=configs/native/rgb_pipeline_cpu.textproto \
@@ -265,6 +284,7 @@ test_make_with_many_jobs_killed
 test_two_at_once
 test_hostile_names
 test_folder_of_another_user
+test_note_that_leads_elsewhere
 test_absurd_numbers
 test_full_local_disk
 test_mistakes

@@ -48,7 +48,9 @@ local_folder() {
   fi
   for _ in 1 2 3; do
     folder="$(cat -- "$note" 2>/dev/null || true)"
-    if [[ "$folder" == "$LOCAL"/* ]]; then
+    # Only what is named as below: a note that others wrote leads nowhere else.
+    if [[ "$folder" == "$LOCAL/$CAMPAIGN_ID".* &&
+      "${folder#"$LOCAL/"}" != */* ]]; then
       if is_private "$folder"; then
         echo "$folder"
         return 0
