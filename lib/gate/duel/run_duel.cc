@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -21,6 +22,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
+#include "lib/gate/duel/distrust.h"
 #include "lib/gate/duel/duel_summary.h"
 #include "lib/machine/gpu.h"
 #include "lib/machine/machine.h"
@@ -69,6 +71,11 @@ absl::StatusOr<ExitCode> WriteProfile(const DuelRun& run, RecordWriter* out,
 
 absl::StatusOr<ExitCode> RunDuelProgram(DuelRun run) {
   DuelOptions& options = run.duel;
+  std::unique_ptr<Distrust> distrust;
+  if (run.distrusts) {
+    ASSIGN_OR_RETURN(distrust, Distrust::Make());
+    options.distrust = distrust.get();
+  }
   const Interrupt interrupt;
   UniqueFd file;
   // People get the summary alone.

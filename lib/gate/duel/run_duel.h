@@ -14,9 +14,11 @@
 namespace feedrate {
 
 struct DuelRun {
-  // Who runs and how. The machine, the callbacks and `bisect.duel` are filled
-  // in by the run.
+  // Who runs and how. The machine, the callbacks, `duel.distrust` and
+  // `bisect.duel` are filled in by the run.
   DuelOptions duel;
+  // Nobody trusts the commands.
+  bool distrusts = false;
   // Instead of a duel, searches the commit that changed the time.
   bool is_bisect = false;
   BisectOptions bisect;
