@@ -393,7 +393,7 @@ def returned_input(image):
     return image
 
 
-@harmless("what the process prints is no record")
+@harmless("what the process prints is not a record")
 def rows_printed(image):
     """Prints rows of its own, with a speed that it likes."""
     row = {"schema": 1, "record": "row", "status": "ok", "throughput": 1e9}
