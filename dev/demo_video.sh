@@ -14,7 +14,7 @@ cd "$REPO_ROOT"
 
 minutes="${MINUTES:-15}"
 [[ "$minutes" =~ ^[1-9][0-9]{0,3}$ ]] ||
-  die "MINUTES=$minutes is no number of minutes from 1 to 9999"
+  die "MINUTES=$minutes is not a number of minutes from 1 to 9999"
 items=8
 flags=(--quiet_wait=2 --stable_within=0)
 if [[ -n "${FULL:-}" ]]; then

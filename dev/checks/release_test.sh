@@ -32,7 +32,7 @@ trap clean_up EXIT
 env="$(dev/python_env.sh dev/locks/gate_schemas.lock)"
 workflow=.github/workflows/release.yml
 "$env/bin/check-jsonschema" --builtin-schema vendor.github-workflows "$workflow" ||
-  fail "$workflow is no workflow"
+  fail "$workflow is not a workflow"
 
 # The commit, and what is not committed yet.
 git clone --quiet . "$work/clone"

@@ -21,9 +21,9 @@ out="${OUT:-study_mixture}"
 # have an interval of 95%.
 steps="${STEPS:-20}"
 rounds="${ROUNDS:-6}"
-# For all, after building; 0 is no limit. Trainings get a third.
+# For all, after building; 0 is not a limit. Trainings get a third.
 minutes="${MINUTES:-30}"
-[[ "$minutes" =~ ^[0-9]{1,4}$ ]] || die "MINUTES=$minutes is no number from 0 to 9999"
+[[ "$minutes" =~ ^[0-9]{1,4}$ ]] || die "MINUTES=$minutes is not a number from 0 to 9999"
 # A third of the public study's data sets, so that a small study stays small, and
 # the small model that is trained has a class for each; frames enough for ten pairs
 # of every episode.

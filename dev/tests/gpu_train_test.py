@@ -30,9 +30,7 @@ class Clock:
 class TurnsTest(unittest.TestCase):
     def turns(self, runs, fused):
         clock = Clock()
-        training = types.SimpleNamespace(
-            step=clock.step, forget=lambda: None
-        )
+        training = types.SimpleNamespace(step=clock.step, forget=lambda: None)
         words = []
         worker = types.SimpleNamespace(
             parse=words.extend, Training=lambda torch, spec: training

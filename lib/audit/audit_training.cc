@@ -187,7 +187,7 @@ absl::StatusOr<ExitCode> MakeItems(const ItemsToMake& wanted) {
     if (!absl::SimpleAtoi(text, &count) || count < 1 || count > kMostItems) {
       return absl::InvalidArgumentError(
           absl::StrCat("--items: \"", text,
-                       "\" is no number of items from 1 to ", kMostItems));
+                       "\" is not a number of items from 1 to ", kMostItems));
     }
     all += count;
   }

@@ -205,7 +205,7 @@ absl::Status CheckStaysBelow(absl::string_view path) {
         absl::StrContains(part, '\0')) {
       return absl::InvalidArgumentError(
           absl::StrCat("\"", path,
-                       "\" is no path below a folder; it must be relative, "
+                       "\" is not a path below a folder; it must be relative, "
                        "without empty parts, `.` and `..`"));
     }
   }

@@ -130,7 +130,7 @@ absl::Status CheckPrivateFolder(const std::string& folder) {
   }
   if (!S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is no folder; remove it, or name another"));
+        absl::StrCat(path, ": is not a folder; remove it, or name another"));
   }
   return CheckPrivate(path, info);
 }

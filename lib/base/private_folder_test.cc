@@ -116,7 +116,7 @@ TEST_F(PrivateFolderTest, ALinkIsRefusedUnlessTheUserNamedIt) {
               HasSubstr("other users can write"));
   ASSERT_TRUE(WriteFileAtomically(root_ + "/file", "").ok());
   EXPECT_THAT(Text(MakePrivateFolder(root_ + "/file")),
-              HasSubstr("is no folder"));
+              HasSubstr("is not a folder"));
 }
 
 TEST_F(PrivateFolderTest, TemporaryNamesAreNewAndForThisUserOnly) {

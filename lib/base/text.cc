@@ -434,9 +434,9 @@ absl::StatusOr<std::string> SyntheticId(absl::string_view spec) {
     const size_t equals = parts[i].find('=');
     if (equals == std::string::npos || equals == 0 ||
         equals + 1 == parts[i].size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", parts[i],
-                       "\" is no parameter; write synthetic:rgb,n=100,seed=1"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", parts[i],
+          "\" is not a parameter; write synthetic:rgb,n=100,seed=1"));
     }
   }
   std::sort(parts.begin() + 1, parts.end());
@@ -506,7 +506,7 @@ absl::StatusOr<int64_t> SizeOfFlag(absl::string_view flag,
   const std::optional<int64_t> bytes = ParseSize(text);
   if (!bytes.has_value()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        flag, ": \"", text, "\" is no size; write it as 500M or 2G"));
+        flag, ": \"", text, "\" is not a size; write it as 500M or 2G"));
   }
   if (*bytes < least) {
     return absl::InvalidArgumentError(

@@ -259,7 +259,7 @@ TEST(SizesTest, AFlagIsNamed) {
   EXPECT_EQ(*SizeOfFlag("--x", "2K", 1), 2048);
   EXPECT_EQ(*SizeOfFlag("--x", "0", 0), 0);
   EXPECT_EQ(SizeOfFlag("--x", "2Q", 1).status().message(),
-            "--x: \"2Q\" is no size; write it as 500M or 2G");
+            "--x: \"2Q\" is not a size; write it as 500M or 2G");
   EXPECT_EQ(SizeOfFlag("--x", "0", 1).status().message(),
             "--x: 0 is too small; use at least 1 byte, such as 500M");
 }

@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<SweepAxis>> ParseSweep(absl::string_view text) {
     if (axis.name().empty() || axis.values().empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "\"", absl::StripAsciiWhitespace(part),
-          "\" is no axis; write name=value,value such as workers=0,2,4"));
+          "\" is not an axis; write name=value,value such as workers=0,2,4"));
     }
     axes.push_back(std::move(axis));
   }

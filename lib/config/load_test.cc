@@ -85,7 +85,7 @@ TEST(LoadConfigTest, BadSweepIsSaid) {
   Overrides overrides;
   overrides.Set("sweep", "workers");
   EXPECT_THAT(std::string(LoadConfig(path, overrides).status().message()),
-              HasSubstr("--sweep: \"workers\" is no axis"));
+              HasSubstr("--sweep: \"workers\" is not an axis"));
 }
 
 TEST(FindConfigsFolderTest, LooksAboveTheConfig) {

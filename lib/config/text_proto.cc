@@ -54,7 +54,7 @@ absl::Status CheckValue(const Message& message, const FieldDescriptor* field,
                 : reflection.GetRepeatedStringReference(message, field, index,
                                                         &scratch);
   if (IsText(text)) return absl::OkStatus();
-  return places.Error(path, "is no text; write UTF-8, without NUL");
+  return places.Error(path, "is not text; write UTF-8, without NUL");
 }
 
 absl::Status CheckFields(const Message& message, const std::string& prefix,
@@ -153,7 +153,8 @@ Complaint UnknownEnumValue(absl::string_view message, const Message& root) {
                       ValueNames(*root.GetDescriptor()->file()->enum_type(i)));
     if (absl::StrContains(hint, "did you mean")) break;
   }
-  return {absl::StrCat("\"", value, "\" is no value of ", field, hint), value};
+  return {absl::StrCat("\"", value, "\" is not a value of ", field, hint),
+          value};
 }
 
 // What stands where the name of a field should.
@@ -178,7 +179,7 @@ Complaint InOwnWords(absl::string_view message, const Message& root) {
   const std::string field(Between(message, "field \"", "\""));
   if (absl::StartsWith(message, "Invalid value for boolean field")) {
     const std::string value(Between(message, "Value: \"", "\""));
-    return {absl::StrCat("\"", value, "\" is no value of ", field,
+    return {absl::StrCat("\"", value, "\" is not a value of ", field,
                          "; use true or false"),
             value};
   }

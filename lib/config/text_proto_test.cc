@@ -25,10 +25,10 @@ TEST(CheckTextTest, WhatIsNoneIsNamedWhereverItIs) {
   config.add_sweep()->add_values("a");
   config.mutable_sweep(0)->add_values("\xff");
   EXPECT_EQ(ErrorOf(config),
-            "f: sweep[0].values[1]: is no text; write UTF-8, without NUL");
+            "f: sweep[0].values[1]: is not text; write UTF-8, without NUL");
   config.mutable_data()->set_dataset(std::string("a\0b", 3));
   EXPECT_EQ(ErrorOf(config),
-            "f: data.dataset: is no text; write UTF-8, without NUL");
+            "f: data.dataset: is not text; write UTF-8, without NUL");
 }
 
 TEST(CheckTextTest, OnlyOtherBytesAndEscapesNeedIt) {
@@ -75,7 +75,7 @@ TEST(TextProtoTest, OtherErrorsHaveThePlace) {
 TEST(TextProtoTest, StringsMustBeText) {
   for (const char* bad : {"\xff", "\\377", "\\xff", "\\000", "\xC3"}) {
     EXPECT_EQ(ErrorOf(std::string("version: 1\n  label: \"a") + bad + "\""),
-              "f:2:3: label: is no text; write UTF-8, without NUL");
+              "f:2:3: label: is not text; write UTF-8, without NUL");
   }
   EXPECT_EQ(ErrorOf("label: \"\xC3\xA4 \\303\\244 \\n\" # \xff"), "");
 }
@@ -88,7 +88,7 @@ TEST(TextProtoTest, ByteOrderMarkIsSaid) {
 // Protobuf notices them at the next word, here a line later.
 TEST(TextProtoTest, PlaceIsWhereTheWordIs) {
   EXPECT_EQ(ErrorOf("execution {\n  disable_slow_skip: yes\n}"),
-            "f:2:22: \"yes\" is no value of disable_slow_skip; use true or "
+            "f:2:22: \"yes\" is not a value of disable_slow_skip; use true or "
             "false");
   EXPECT_EQ(ErrorOf("version: 1\n\n version\n: 1"),
             "f:3:2: \"version\" is there twice; keep one");
@@ -110,7 +110,7 @@ TEST(TextProtoTest, UnknownEnumValueSuggests) {
   const absl::Status status =
       ParseTextProto("combinations { status: SUPORTED }", "f", &matrix);
   EXPECT_EQ(std::string(status.message()),
-            "f:1:24: \"SUPORTED\" is no value of status; "
+            "f:1:24: \"SUPORTED\" is not a value of status; "
             "did you mean \"SUPPORTED\"?");
 }
 

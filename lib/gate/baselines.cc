@@ -100,7 +100,7 @@ absl::Status AddObject(simdjson::dom::object object, const std::string& prefix,
       return wrong("is there twice; which one counts?");
     }
     if (field.value.get(number) == simdjson::SUCCESS) {
-      if (!std::isfinite(number)) return wrong("is no finite number");
+      if (!std::isfinite(number)) return wrong("is not a finite number");
       file->metrics[key] = number;
     } else if (field.value.is_null()) {
       return wrong("is null; it has to be a number");
@@ -131,7 +131,7 @@ absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
           .get(object);
   if (error != simdjson::SUCCESS) {
     return absl::InvalidArgumentError(absl::StrCat(
-        name, ": is no whole JSON object (", simdjson::error_message(error),
+        name, ": is not a whole JSON object (", simdjson::error_message(error),
         "); it may be half-written"));
   }
   MetricsFile file;
@@ -232,7 +232,7 @@ absl::Status CheckProfile(const std::string& profile) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "field \"machine_profile\": \"", profile,
-      "\" is no name of a file; it must not lead out of a folder"));
+      "\" is not a name of a file; it must not lead out of a folder"));
 }
 
 absl::Status CheckRow(const Row& row) {

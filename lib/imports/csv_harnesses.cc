@@ -370,7 +370,8 @@ absl::Status AddCsvRow(const std::vector<Column>& columns,
       if (text.empty() && may_be_empty) continue;
       return sink->Error(
           absl::StrCat("line ", line),
-          absl::StrCat("\"", text, "\" is no number in column ", column.name));
+          absl::StrCat("\"", text, "\" is not a number in column ",
+                       column.name));
     }
     const double seconds =
         number * (column.seconds > 0 ? column.seconds : unit);

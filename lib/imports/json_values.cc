@@ -75,8 +75,8 @@ std::vector<element> ItemsOf(const element& value, absl::string_view name,
   if (value.get(list) == simdjson::SUCCESS) {
     for (const element item : list) items.push_back(item);
   } else if (!value.is_null()) {
-    sink->Refuse(
-        absl::StrCat("\"", name, "\" is ", Shown(value), ", which is no list"));
+    sink->Refuse(absl::StrCat("\"", name, "\" is ", Shown(value),
+                              ", which is not a list"));
   }
   return items;
 }
@@ -163,7 +163,7 @@ double NumberOf(const element& value, absl::string_view name, RowSink* sink) {
       value.get(text) == simdjson::SUCCESS && IsNumberWord(text);
   if (!value.is_null() && !is_word) {
     sink->Refuse(absl::StrCat("\"", name, "\" is ", Shown(value),
-                              ", which is no number"));
+                              ", which is not a number"));
   }
   return std::nan("");
 }
@@ -205,7 +205,7 @@ std::vector<double> NumbersOf(const element& value, absl::string_view name,
     const double number = NumberOf(item);
     if (!std::isfinite(number)) {
       sink->Refuse(absl::StrCat("\"", name, "\"[", numbers.size(), "] is ",
-                                Shown(item), ", which is no number"));
+                                Shown(item), ", which is not a number"));
       return {};
     }
     numbers.push_back(number);
@@ -242,7 +242,7 @@ absl::StatusOr<std::vector<PlacedObject>> ObjectsOf(const array& list,
     objects.emplace_back(absl::StrCat(place, "[", objects.size(), "]"),
                          object());
     if (entry.get(objects.back().second) != simdjson::SUCCESS) {
-      return sink.Error(objects.back().first, "is no object");
+      return sink.Error(objects.back().first, "is not an object");
     }
   }
   return objects;
@@ -282,7 +282,7 @@ std::vector<object> ObjectItems(const object& json, absl::string_view key,
     object one;
     if (item.get(one) != simdjson::SUCCESS) {
       sink->Refuse(
-          absl::StrCat("\"", key, "\"[", objects.size(), "] is no object"));
+          absl::StrCat("\"", key, "\"[", objects.size(), "] is not an object"));
       return {};
     }
     objects.push_back(one);

@@ -97,7 +97,8 @@ absl::Status ReadGoogle(const object& file, RowSink* sink) {
       return sink->Error(absl::StrCat("benchmarks[", index, "]"), what);
     };
     object fields;
-    if (entry.get(fields) != simdjson::SUCCESS) return wrong("is no object");
+    if (entry.get(fields) != simdjson::SUCCESS)
+      return wrong("is not an object");
     std::string_view name;
     std::string_view run_name;
     std::string_view aggregate;
@@ -392,7 +393,7 @@ absl::Status AddNvbenchState(const object& state, const std::string& name,
     if (!absl::SimpleAtod(text, &value)) {
       if (absl::StartsWith(tag, "nv/cold/time/") && !text.empty()) {
         sink->Refuse(
-            absl::StrCat(tag, " is \"", text, "\", which is no number"));
+            absl::StrCat(tag, " is \"", text, "\", which is not a number"));
       }
       continue;
     }
@@ -506,7 +507,7 @@ absl::Status ReadCriterion(const std::string& path, absl::string_view benchmark,
   if (!samples.empty()) {
     RETURN_IF_ERROR(ParseJson(samples, *sink, "sample.json", &parser, &parsed));
     if (parsed.get(fields) != simdjson::SUCCESS) {
-      return sink->Error("sample.json", "is no object");
+      return sink->Error("sample.json", "is not an object");
     }
     sink->At("sample.json");
     const std::vector<double> iterations = Numbers(fields, "iters", sink);
@@ -528,7 +529,7 @@ absl::Status ReadCriterion(const std::string& path, absl::string_view benchmark,
   RETURN_IF_ERROR(
       ParseJson(estimates, *sink, "estimates.json", &parser, &parsed));
   if (parsed.get(fields) != simdjson::SUCCESS) {
-    return sink->Error("estimates.json", "is no object");
+    return sink->Error("estimates.json", "is not an object");
   }
   SampleSummary summary;
   summary.set_mean_s(Estimate(fields, "mean", sink) * kNanosecond);

@@ -146,7 +146,7 @@ absl::Status ReadPyperf(const object& file, RowSink* sink) {
       const std::vector<double> values = NumbersOf(list, "values", sink);
       RETURN_IF_ERROR(sink->problem());
       if (values.empty()) {
-        return sink->Error(run_place, "\"values\" is no list of numbers");
+        return sink->Error(run_place, "\"values\" is not a list of numbers");
       }
       metadata.Drop(inner);
       metadata.Add(run);
@@ -203,7 +203,7 @@ absl::StatusOr<AsvBenchmarks> ReadAsvBenchmarks(RowSink* sink) {
   RETURN_IF_ERROR(
       ParseJson(content, *sink, "benchmarks.json", &parser, &parsed));
   if (parsed.get(file) != simdjson::SUCCESS) {
-    return sink->Error("benchmarks.json", "is no object");
+    return sink->Error("benchmarks.json", "is not an object");
   }
   for (const auto& [key, value] : file) {
     object benchmark;
@@ -227,7 +227,7 @@ class AsvResult {
                     RowSink* sink) {
     array list;
     if (value.get(list) != simdjson::SUCCESS) {
-      return sink->Error(place_, "is no list");
+      return sink->Error(place_, "is not a list");
     }
     for (const element entry : list) {
       if (columns_.size() == names.size()) {
@@ -254,7 +254,7 @@ class AsvResult {
     if (column == columns_.end() || column->second.is_null()) return values;
     array list;
     if (column->second.get(list) != simdjson::SUCCESS) {
-      return sink->Error(place_, absl::StrCat("\"", name, "\" is no list"));
+      return sink->Error(place_, absl::StrCat("\"", name, "\" is not a list"));
     }
     for (const element value : list) values.push_back(value);
     if (values.size() == combinations) return values;
@@ -274,7 +274,7 @@ class AsvResult {
     if (column == columns_.end() || column->second.is_null()) return params;
     array axes;
     if (column->second.get(axes) != simdjson::SUCCESS) {
-      return sink->Error(place_, "\"params\" is no list");
+      return sink->Error(place_, "\"params\" is not a list");
     }
     for (const element axis : axes) {
       array values;

@@ -83,7 +83,7 @@ absl::Status ReadGo(absl::string_view content, RowSink* sink) {
       if (!absl::SimpleAtod(words[i], &value)) {
         return sink->Error(
             LineText(number),
-            absl::StrCat("\"", words[i], "\" is no number in front of ",
+            absl::StrCat("\"", words[i], "\" is not a number in front of ",
                          words[i + 1]));
       }
       if (words[i + 1] == "ns/op") {

@@ -21,7 +21,8 @@ using OrderedJson = nlohmann::ordered_json;
 // The caller limits the bytes. Takes about 30 times their memory.
 std::optional<Json> ParseJson(std::string_view text, std::string* why);
 
-// The member `key` of an object. Null if there is none or `json` is no object.
+// The member `key` of an object. Null if there is none or `json` is not an
+// object.
 const Json* MemberOf(const Json& json, std::string_view key);
 
 // The same, if it is a text; empty otherwise.

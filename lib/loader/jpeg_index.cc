@@ -89,7 +89,8 @@ class JpegIndex::File {
     if (!file->Read(0, sizeof(magic), magic) ||
         std::memcmp(magic, kMagic, sizeof(kMagic)) != 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          path, ": is no index of JPEG files; remove it or name another file"));
+          path,
+          ": is not an index of JPEG files; remove it or name another file"));
     }
     if (!file->ReadRecords()) {
       *problem = absl::StrCat(path, ": is damaged and is made anew");

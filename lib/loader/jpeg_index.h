@@ -21,9 +21,9 @@ namespace feedrate {
 // picture that changed is one that the index does not have. Thread-safe.
 class JpegIndex {
  public:
-  // Reads `path`, if it is there. A file that is no index, or that others may
-  // write, is kept as it is, and is InvalidArgument; a damaged one counts as
-  // empty, and `problem` says so. Fails if a missing file could not be made.
+  // Reads `path`, if it is there. A file that is not an index, or that others
+  // may write, is kept as it is, and is InvalidArgument; a damaged one counts
+  // as empty, and `problem` says so. Fails if a missing file could not be made.
   static absl::StatusOr<std::unique_ptr<JpegIndex>> Open(
       const std::string& path);
   ~JpegIndex();

@@ -86,7 +86,7 @@ TEST(JpegIndexTest, DamageIsNeverBelieved) {
       if (!index.ok()) {
         EXPECT_LT(i, 24u);
         EXPECT_THAT(std::string(index.status().message()),
-                    HasSubstr("is no index of JPEG files"));
+                    HasSubstr("is not an index of JPEG files"));
         continue;
       }
       for (const char* const name : {"a", "b"}) {

@@ -356,7 +356,7 @@ void Epoch::MakeAt(int worker, int64_t position) {
                     absl::StrCat("the transform threw: ", error.what())));
   } catch (...) {
     ring_.End(Named(order_.Item(position), absl::StatusCode::kInternal,
-                    "the transform threw something that is no exception"));
+                    "the transform threw something that is not an exception"));
   }
 }
 

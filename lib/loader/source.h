@@ -168,8 +168,8 @@ std::unique_ptr<Source> ArraySource(const uint8_t* data, int64_t count,
 // outlive it. InvalidArgument if they are not 8-bit HWC images.
 absl::StatusOr<std::unique_ptr<Source>> MemorySource(const Corpus& corpus);
 
-// Label of an item whose member `.cls` is no number of a class: an error unless
-// labels are not needed, or come from folders.
+// Label of an item whose member `.cls` is not a number of a class: an error
+// unless labels are not needed, or come from folders.
 inline constexpr int64_t kNoNumber = -2;
 // The number in a `.cls` member; kNoNumber if it is none, -1 if it says so
 // itself. A member of more bytes is none: its first ones may be another number.

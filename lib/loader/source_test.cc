@@ -114,7 +114,8 @@ TEST(DataFolderTest, ClassesAreThoseOfFoldersOrKnown) {
               HasSubstr("named twice"));
   EXPECT_THAT(std::string(number({""}, {}, {"a"}).status().message()),
               HasSubstr("no item is in the folder of a class"));
-  // Without any, there are no labels; a folder of something else is no class.
+  // Without any, there are no labels; a folder of something else is not a
+  // class.
   EXPECT_THAT(number({"", ""}, {"other"}, {})->labels, ElementsAre(-1, -1));
   EXPECT_THAT(number({"", "a"}, {}, {})->labels, ElementsAre(-1, 0));
 }
@@ -299,7 +300,8 @@ TEST(TfRecordSourceTest, SaysWhatIsWrong) {
               HasSubstr("x.tfrecord"));
   EXPECT_THAT(error(good + ImageRecord("frame", "other", 1)),
               HasSubstr("x.tfrecord:record 1: "));
-  EXPECT_THAT(error(""), HasSubstr("x.tfrecord: is no plain file, or empty"));
+  EXPECT_THAT(error(""),
+              HasSubstr("x.tfrecord: is not a plain file, or empty"));
   EXPECT_THAT(TfRecordSource({folder + "/none"}).status().message(),
               HasSubstr("none: cannot open: No such file"));
 }

@@ -59,7 +59,7 @@ class HeaderReader {
   std::string Read() {
     std::string line;
     if (!NextLine(&line) || (line != kFirstLine && line != kOldFirstLine)) {
-      return "is no checkpoint; `train --checkpoint` writes them";
+      return "is not a checkpoint; `train --checkpoint` writes them";
     }
     if (line == kFirstLine) {
       const size_t digest = sizeof(kSha256) - 1;
@@ -110,10 +110,10 @@ class HeaderReader {
     std::string shape, more;
     words >> tensor.type >> shape;
     if (kind != "tensor" || BytesOfType(tensor.type) == 0 || words >> more) {
-      return "\"" + line.substr(0, 80) + "\" is no line of a checkpoint";
+      return "\"" + line.substr(0, 80) + "\" is not a line of a checkpoint";
     }
     if (!ParseShape(shape, &tensor)) {
-      return "\"" + shape.substr(0, 80) + "\" is no shape of a tensor";
+      return "\"" + shape.substr(0, 80) + "\" is not a shape of a tensor";
     }
     if (!names_.insert(name).second) return "has " + name + " twice";
     header_.tensors.push_back(std::move(tensor));

@@ -130,7 +130,7 @@ std::string ReadTensor(const std::string& name, const Json& json,
 std::string ReadJson(const Json& json, SafetensorsHeader* header) {
   for (const auto& [name, value] : json.items()) {
     if (name == kMetadata) {
-      if (!value.is_object()) return "its __metadata__ is no object";
+      if (!value.is_object()) return "its __metadata__ is not an object";
       for (const auto& [key, text] : value.items()) {
         if (!text.is_string()) return "its __metadata__ has more than texts";
         header->metadata[key] = text.get<std::string>();
@@ -202,7 +202,7 @@ std::string CheckWeights(const SafetensorsHeader& header,
   }
   if (tensors.empty()) return "";
   return "has \"" + tensors.begin()->first.substr(0, kShownBytes) +
-         "\", which is no weight of " + spec.name;
+         "\", which is not a weight of " + spec.name;
 }
 
 std::string ReadSafetensorsHeader(std::istream& in, int64_t file_bytes,
@@ -216,7 +216,7 @@ std::string ReadSafetensorsHeader(std::istream& in, int64_t file_bytes,
   for (int i = kLengthBytes - 1; i >= 0; --i) bytes = bytes << 8 | length[i];
   if (bytes > static_cast<uint64_t>(kMaxHeaderBytes) ||
       static_cast<int64_t>(bytes) > file_bytes - kLengthBytes) {
-    return "is no safetensors file: its header would not fit into it";
+    return "is not a safetensors file: its header would not fit into it";
   }
   std::string text(bytes, '\0');
   if (!in.read(text.data(), static_cast<std::streamsize>(bytes))) {
@@ -224,9 +224,9 @@ std::string ReadSafetensorsHeader(std::istream& in, int64_t file_bytes,
   }
   std::string why;
   const std::optional<Json> json = ParseJson(text, &why);
-  if (!json.has_value()) return "is no safetensors file: " + why;
+  if (!json.has_value()) return "is not a safetensors file: " + why;
   if (!json->is_object() || text[0] != '{') {
-    return "is no safetensors file: its header is no object";
+    return "is not a safetensors file: its header is not an object";
   }
   std::string wrong = ReadJson(*json, header);
   if (!wrong.empty()) return wrong;

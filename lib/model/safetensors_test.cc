@@ -60,7 +60,7 @@ TEST(WeightsTest, AFileHasExactlyTheWeightsOfTheModel) {
   header.tensors.push_back(header.tensors[0]);
   header.tensors.back().name = "fc.weight";
   EXPECT_EQ(CheckWeights(header, spec),
-            "has \"fc.weight\", which is no weight of vit5_tiny");
+            "has \"fc.weight\", which is not a weight of vit5_tiny");
   header = HeaderOf(spec);
   header.tensors[4].shape.clear();
   EXPECT_EQ(CheckWeights(header, spec),
@@ -142,12 +142,12 @@ TEST(SafetensorsTest, DamageIsNamed) {
   EXPECT_EQ(WrongJson(good, 9), "has more bytes than its tensors");
   EXPECT_EQ(Wrong("1234567"), "is too short for a safetensors file");
   EXPECT_EQ(Wrong(FileOf(good, 8).substr(0, 30)),
-            "is no safetensors file: its header would not fit into it");
-  EXPECT_EQ(WrongJson("{", 0), "is no safetensors file: it is not JSON");
+            "is not a safetensors file: its header would not fit into it");
+  EXPECT_EQ(WrongJson("{", 0), "is not a safetensors file: it is not JSON");
   EXPECT_EQ(WrongJson("[]", 0),
-            "is no safetensors file: its header is no object");
+            "is not a safetensors file: its header is not an object");
   EXPECT_EQ(WrongJson(" {}", 0),
-            "is no safetensors file: its header is no object");
+            "is not a safetensors file: its header is not an object");
 }
 
 // Each is one change of a good tensor.
@@ -190,7 +190,7 @@ TEST(SafetensorsTest, WrongTensorsAreNamed) {
   EXPECT_EQ(WrongJson(R"({"__metadata__":{"a":1}})", 0),
             "its __metadata__ has more than texts");
   EXPECT_EQ(WrongJson(R"({"__metadata__":[]})", 0),
-            "its __metadata__ is no object");
+            "its __metadata__ is not an object");
 }
 
 TEST(SafetensorsTest, TensorsThatShareBytesAreRefused) {
@@ -201,7 +201,7 @@ TEST(SafetensorsTest, TensorsThatShareBytesAreRefused) {
   EXPECT_EQ(WrongJson(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},
 "a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
                       8),
-            "is no safetensors file: it says \"a\" twice");
+            "is not a safetensors file: it says \"a\" twice");
 }
 
 }  // namespace

@@ -410,9 +410,9 @@ TEST(SubjectTest, Errors) {
             .message());
   };
   EXPECT_THAT(error("subjects { name: \"aug\" }"),
-              HasSubstr("\"aug\" is no subject; write MODULE:NAME"));
+              HasSubstr("\"aug\" is not a subject; write MODULE:NAME"));
   EXPECT_THAT(error("subjects { name: \"aug:a;b\" }"),
-              HasSubstr("is no subject"));
+              HasSubstr("is not a subject"));
   EXPECT_THAT(error("subjects { name: \"aug:a\" }"),
               HasSubstr("no module aug; add it"));
   EXPECT_THAT(error("libraries: \"subject\""), HasSubstr("is unknown"));

@@ -513,7 +513,7 @@ absl::Status ResolveData(const ResolveContext& context, Data* data) {
     return check.Error("data.id",
                        absl::StrCat("\"", data->id(),
                                     "\" is not possible; use a short name "
-                                    "that is no path"));
+                                    "that is not a path"));
   }
   if (data->has_archive_bytes()) {
     RETURN_IF_ERROR(check.AtLeast(
@@ -554,9 +554,10 @@ absl::Status ResolveCloud(const FieldChecker& check,
   }
   if (!cloud->has_zone()) cloud->set_zone(defaults.zone());
   if (!IsZone(cloud->zone())) {
-    return check.Error("cloud.zone", absl::StrCat("\"", cloud->zone(),
-                                                  "\" is no zone; write it as ",
-                                                  defaults.zone()));
+    return check.Error(
+        "cloud.zone",
+        absl::StrCat("\"", cloud->zone(), "\" is not a zone; write it as ",
+                     defaults.zone()));
   }
   if (!cloud->has_disk_size_gb()) {
     cloud->set_disk_size_gb(defaults.disk_size_gb());

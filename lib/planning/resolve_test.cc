@@ -267,7 +267,7 @@ TEST(ResolveTest, CloudErrors) {
   for (const char* zone : {"", "x", "us-central1", "us-central1-", "-a-b"}) {
     EXPECT_EQ(error(absl::StrCat("zone: \"", zone, "\"")),
               absl::StrCat("f:3:1: cloud.zone: \"", zone,
-                           "\" is no zone; write it as us-central1-a"));
+                           "\" is not a zone; write it as us-central1-a"));
   }
   EXPECT_EQ(error("disk_size_gb: 19"),
             "f:3:1: cloud.disk_size_gb: 19 is not possible; use at least 20");

@@ -102,7 +102,7 @@ absl::Status NameSubjects(const FieldChecker& check, Selection* selection) {
     if (!is_file && !IsSubjectName(names[i])) {
       return check.Error(absl::StrCat("selection.subjects[", i, "]"),
                          absl::StrCat("\"", names[i],
-                                      "\" is no subject; write MODULE:NAME, "
+                                      "\" is not a subject; write MODULE:NAME, "
                                       "such as my_pkg.aug:transforms"));
     }
     if (!absl::c_linear_search(selection->libraries(), names[i])) {

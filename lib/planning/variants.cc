@@ -59,9 +59,9 @@ absl::Status CheckWeights(const FieldChecker& check,
     // They share a setting with others.
     if (entry.dataset().empty() ||
         entry.dataset().find_first_of("=,") != std::string::npos) {
-      return check.Error(
-          path + ".dataset",
-          absl::StrCat("\"", entry.dataset(), "\" is no name of a data set"));
+      return check.Error(path + ".dataset",
+                         absl::StrCat("\"", entry.dataset(),
+                                      "\" is not a name of a data set"));
     }
     if (!seen.insert(entry.dataset()).second) {
       return check.Error(path + ".dataset", absl::StrCat("\"", entry.dataset(),

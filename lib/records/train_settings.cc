@@ -141,7 +141,7 @@ absl::Status CheckTrainSetting(const TrainSetting& setting,
         return absl::OkStatus();
       }
       return absl::InvalidArgumentError(
-          absl::StrCat(flag, ": \"", value, "\" is no whole number from ",
+          absl::StrCat(flag, ": \"", value, "\" is not a whole number from ",
                        static_cast<int64_t>(setting.least), " to ",
                        static_cast<int64_t>(setting.most)));
     default:

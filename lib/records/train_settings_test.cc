@@ -39,8 +39,8 @@ TEST(TrainSettingsTest, AWrongValueIsNamedWithItsFlag) {
     const char* value;
     const char* message;
   } cases[] = {
-      {"steps", "0", "--measured_steps: \"0\" is no whole number from 1 to"},
-      {"steps", "1e2", "is no whole number"},
+      {"steps", "0", "--measured_steps: \"0\" is not a whole number from 1 to"},
+      {"steps", "1e2", "is not a whole number"},
       {"threads", "1073741825", "from 1 to 1073741824"},
       {"weight_decay", "-1", "is not 0 or above 0 and at most 100"},
       {"weight_decay", "nan", "is not 0 or above 0"},

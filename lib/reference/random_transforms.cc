@@ -161,7 +161,7 @@ std::string NotAWindow(const Pixels& input, const Pixels& output, int height,
       if (SamePart(output, 0, 0, input, y, x, height, width)) return "";
     }
   }
-  return "it is no window of the input";
+  return "it is not a window of the input";
 }
 
 std::string NotPermutedChannels(const Pixels& input, const Pixels& output) {

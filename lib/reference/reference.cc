@@ -434,7 +434,7 @@ const std::string* Arguments::Find(View name) {
 double Arguments::ParseNumber(View name, View text) {
   double number = 0;
   if (!absl::SimpleAtod(text, &number) || !std::isfinite(number)) {
-    Complain(absl::StrCat(name, " has \"", text, "\", which is no number"));
+    Complain(absl::StrCat(name, " has \"", text, "\", which is not a number"));
     return 0;
   }
   return number;

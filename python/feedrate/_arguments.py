@@ -227,7 +227,9 @@ def index(index: Any, kind: str, folder: str) -> str:
     if index is not True:
         return path("index", index)
     if kind != "folder":
-        raise wrong("index", index, "the path of a file, as this is no folder")
+        raise wrong(
+            "index", index, "the path of a file, as this is not a folder"
+        )
     return os.path.join(folder, "feedrate.jpegindex")
 
 

@@ -34,7 +34,7 @@ def serve(jobs, *, device="cuda", clock="device", l2="cold", samples=15):
     each call) or `hot`. A run has so many `samples`, of one call each.
     """
     out = sys.stdout
-    sys.stdout = sys.stderr  # What a function prints is no row.
+    sys.stdout = sys.stderr  # What a function prints is not a row.
     timers = {"host": _Cpu()}
     if device != "cpu":
         timers = {word: _Gpu(word, l2) for word in ("device", "host")}

@@ -324,7 +324,7 @@ def make_at(clips, epoch):
 
 class FaultsTest(clip_cases.Case):
     def broken(self):
-        """Number 1 is cut off, number 4 is no video."""
+        """Number 1 is cut off, number 4 is not a video."""
         for i, path in enumerate(clip_cases.paths()):
             data = path.read_bytes()
             if i == 1:

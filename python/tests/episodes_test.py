@@ -391,7 +391,7 @@ class BadDataTest(episode_cases.Case):
         empty = self.folder / "empty"
         empty.mkdir()
         self.fails(FileNotFoundError, "nowhere: there is no", "nowhere")
-        self.fails(FileNotFoundError, "empty: is no data set; .*RLDS", empty)
+        self.fails(FileNotFoundError, "empty: is not a data set; .*RLDS", empty)
         wrong = 'cameras: .*"new".*no camera "side"; it has .*top, .*wrist'
         self.fails(ValueError, wrong, NEW, cameras=["side"])
         self.fails(

@@ -135,7 +135,9 @@ class IndexTest(cases.Case):
         with self.assertWarnsRegex(RuntimeWarning, "damaged and is made anew"):
             self.loader(images, index=True)
         index.write_text("notes")
-        with self.assertRaisesRegex(ValueError, "is no index of JPEG files"):
+        with self.assertRaisesRegex(
+            ValueError, "is not an index of JPEG files"
+        ):
             self.loader(images, index=True)
 
     def test_an_index_that_cannot_be_kept_is_told(self):

@@ -204,7 +204,7 @@ class SourceTest(cases.Case):
         ):
             self.check(self.loader(source, shuffle=True), lambda i: i + 4)
         cases.write_shards(shards, 30, 3, lambda i: "cat" if i == 7 else i)
-        with self.assertRaisesRegex(ValueError, "7.npy: .*cls is no number"):
+        with self.assertRaisesRegex(ValueError, "7.npy: .*cls is not a number"):
             self.loader(shards)
         self.check(
             self.loader(shards, labels=lambda n: int(n[-7:-4])), lambda i: i

@@ -38,7 +38,7 @@ class ResumeTest(cases.Case):
             after.load_state_dict(state)
             if taken < 7:
                 self.assertEqual(after.epoch, 1)
-                # An iterator that gave no batch is no epoch, and a loop over
+                # An iterator that gave no batch is not an epoch, and a loop over
                 # epochs that sets the number keeps the place.
                 iter(after)
                 after.set_epoch(1)

@@ -134,7 +134,7 @@ absl::StatusOr<std::vector<double>> WeightsOf(const std::string& list) {
     double weight = 0;
     if (!absl::SimpleAtod(text, &weight) || !(weight > 0) || weight > 1e9) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--weights: \"", text, "\" is no weight above 0"));
+          absl::StrCat("--weights: \"", text, "\" is not a weight above 0"));
     }
     weights.push_back(weight);
     sum += weight;
@@ -173,7 +173,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& words) {
     int size = 0;
     if (!absl::SimpleAtoi(text, &size) || size < 1 || size > 1024) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--world_sizes: \"", text, "\" is no number of processes"));
+          "--world_sizes: \"", text, "\" is not a number of processes"));
     }
     options.world_sizes.push_back(size);
   }

@@ -200,7 +200,7 @@ absl::StatusOr<std::vector<double>> Slowdowns() {
     if (!rises) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--slowdowns: \"", FLAGS_slowdowns,
-          "\" is no rising list of percentages such as 1,2,3,5,10"));
+          "\" is not a rising list of percentages such as 1,2,3,5,10"));
     }
     percents.push_back(percent);
   }

@@ -106,7 +106,7 @@ bisects 2 --good=c6 --bad=c12 --build="$BUILD" --command='sh program.sh'
 grep -q -- '--good: the build failed' "$tmp/err" || fail "no reason for exit 2"
 bisects 2 --good=c0 --bad=c8 --build="$BUILD" --command='sh program.sh'
 bisects 1 --good=c0 --bad=nothing --command=true
-grep -q -- '--bad: "nothing" is no commit' "$tmp/err" || fail "no revision"
+grep -q -- '--bad: "nothing" is not a commit' "$tmp/err" || fail "no revision"
 bisects 1 --good=c12 --bad=c0 --command=true
 grep -q 'is not before' "$tmp/err" || fail "order: $(cat "$tmp/err")"
 bisects 1 --good=c0 --bad=c12

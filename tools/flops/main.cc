@@ -92,7 +92,7 @@ absl::StatusOr<FlopsOptions> OptionsFromFlags() {
     int64_t length = 0;
     if (!absl::SimpleAtoi(text, &length)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--lengths: \"", text, "\" is no number"));
+          absl::StrCat("--lengths: \"", text, "\" is not a number"));
     }
     options.lengths.push_back(length);
   }

@@ -133,7 +133,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   MixtureWorkOptions mixture;
   mixture.cold = FLAGS_cold;
   options.cold = FLAGS_cold;
-  // What is left out by default is no part of what an audit would judge.
+  // What is left out by default is not part of what an audit would judge.
   mixture.on_error =
       FLAGS_audit && IsDefault("on_error") ? "fail" : FLAGS_on_error;
   mixture.teardown_limit_s = FLAGS_teardown_limit;

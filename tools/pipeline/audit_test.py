@@ -173,7 +173,7 @@ class AuditTest(harness.TestCase):
 
     def test_mistakes_are_named(self):
         for flags, words in (
-            (["--soak=ten"], '--soak: "ten" is no duration'),
+            (["--soak=ten"], '--soak: "ten" is not a duration'),
             (["--soak=-1s"], "--soak"),
             (["--resumes=0"], "--resumes must be 1 to 100"),
         ):

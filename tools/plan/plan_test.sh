@@ -91,7 +91,7 @@ test_flags() {
     --config=configs/paper/prod_c4_rgb_dataloader_cpu.textproto
   expect_mistake "--libraries: \"pilow\" is unknown" --config="$DEMO" \
     --libraries=pilow
-  expect_mistake "--sweep: \"workers\" is no axis" --config="$DEMO" \
+  expect_mistake "--sweep: \"workers\" is not an axis" --config="$DEMO" \
     --sweep=workers
 }
 

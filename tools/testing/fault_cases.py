@@ -350,7 +350,7 @@ class Cache(Case):
     def check(self, home, old, new):
         for name, content in self.files(home).items():
             if content not in (self.version(0)[name], self.version(1)[name]):
-                raise Wrong(f"{name} is no version of an object")
+                raise Wrong(f"{name} is not a version of an object")
 
 
 class Careless(Case):

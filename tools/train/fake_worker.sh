@@ -12,7 +12,7 @@ for word in "$@"; do
     seed=13) kill -SEGV $$ ;;
     seed=14) sleep 1 ;;
     seed=15)
-      echo '{"event":"error","kind":"diverged","error":"the loss of step 7 is no number"}' >&3
+      echo '{"event":"error","kind":"diverged","error":"the loss of step 7 is not a number"}' >&3
       exit 1
       ;;
     folder=file://*) ;;

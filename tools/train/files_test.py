@@ -348,7 +348,7 @@ class FilesTest(torch_test.FolderTest):
             self.assertEqual(row["train"]["skipped_files"], 1)
             (skipped,) = row["train"]["skipped"]
             self.assertEqual(skipped["path"], str(images / "pipe.jpg"))
-            self.assertEqual(skipped["reason"], "is no regular file")
+            self.assertEqual(skipped["reason"], "is not a regular file")
 
     def test_more_classes_than_the_model_has_are_refused(self):
         images = self.images()

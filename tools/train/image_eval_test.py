@@ -160,7 +160,7 @@ class ImageEvalTest(unittest.TestCase):
         self.assertEqual((record["images"], record["skipped_files"]), (7, 3))
         self.assertEqual(record["top1"], 100)
         self.assertIn("3 files were skipped; the first: ", err)
-        self.assertIn("red/3.png: is no regular file", err)
+        self.assertIn("red/3.png: is not a regular file", err)
         self.assertIn("ignored 1 file: 1 .txt; the first is", err)
 
     def test_numbers_are_expected_and_written(self):

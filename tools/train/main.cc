@@ -178,7 +178,7 @@ std::map<std::string, std::string> SettingsFromFlags() {
 }
 
 // `--device=cuda:1` is device cuda and GPU 1: which of a machine's GPUs trains
-// is no part of a job.
+// is not part of a job.
 absl::Status TakeDeviceIndex(TrainRunOptions* options) {
   const std::string device = options->source.overrides.ValueOr("device", "");
   absl::string_view index = device;

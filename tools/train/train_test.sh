@@ -47,7 +47,7 @@ run 0 --profile=trace
 
 # A training that diverged leaves no metrics that a gate could take.
 run 2 --seed=15 --metrics="$TEST_TMPDIR/diverged.json"
-has '"status":"diverged","reason":"the loss of step 7 is no number"'
+has '"status":"diverged","reason":"the loss of step 7 is not a number"'
 [[ "$out" != *last_loss* ]] || fail "a loss of a diverged training: $out"
 [[ ! -e "$TEST_TMPDIR/diverged.json" ]] || fail "metrics of a diverged training"
 run 3 --seed=15 --fail-on=diverged
@@ -172,15 +172,15 @@ refuses "--loader=dali: reads a folder of files, and $TEST_TMPDIR/packed is tar 
   --scope=e2e --dataset="$TEST_TMPDIR/packed" --loader=dali
 refuses '--workers: -1 is not possible; use at least 0' \
   --scope=e2e --dataset="$TEST_TMPDIR/images" --workers=-1
-refuses '--workers: "100000" is no whole number' \
+refuses '--workers: "100000" is not a whole number' \
   --scope=e2e --dataset="$TEST_TMPDIR/images" --workers=100000
-refuses '--measured_steps: "0" is no whole number' --measured-steps=0
-refuses '--warmup_steps: "-1" is no whole number' --warmup-steps=-1
+refuses '--measured_steps: "0" is not a whole number' --measured-steps=0
+refuses '--warmup_steps: "-1" is not a whole number' --warmup-steps=-1
 refuses "--resume_from: $TEST_TMPDIR/none.ckpt: " \
   --resume-from="$TEST_TMPDIR/none.ckpt"
 refuses "--resume_from: $TEST_TMPDIR/images: " \
   --resume-from="$TEST_TMPDIR/images"
-refuses "--resume_from: $TEST_TMPDIR/bad.ckpt: is no checkpoint" \
+refuses "--resume_from: $TEST_TMPDIR/bad.ckpt: is not a checkpoint" \
   --resume-from="$TEST_TMPDIR/bad.ckpt"
 refuses "--resume_from: $TEST_TMPDIR/byte.ckpt: is of model byte_lm_tiny" \
   --resume-from="$TEST_TMPDIR/byte.ckpt"
@@ -192,7 +192,7 @@ refuses "--resume_from: $TEST_TMPDIR/flipped.ckpt: is damaged" \
   --resume-from="$TEST_TMPDIR/flipped.ckpt" --model=byte_lm_tiny
 refuses "--import: $TEST_TMPDIR/none: " --import="$TEST_TMPDIR/none"
 refuses "--import: $TEST_TMPDIR/images: " --import="$TEST_TMPDIR/images"
-refuses "--import: $TEST_TMPDIR/bad.ckpt: is no safetensors file" \
+refuses "--import: $TEST_TMPDIR/bad.ckpt: is not a safetensors file" \
   --import="$TEST_TMPDIR/bad.ckpt"
 printf '\2\0\0\0\0\0\0\0{}' >"$TEST_TMPDIR/empty.safetensors"
 refuses "--import: $TEST_TMPDIR/empty.safetensors: has no patch.weight, which vit5_tiny needs" \

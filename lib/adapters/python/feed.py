@@ -61,7 +61,7 @@ def parse(words):
             continue
         name, equals, value = word.partition("=")
         if not equals or name not in types:
-            raise ValueError(f'"{word}" is no word of feed.py')
+            raise ValueError(f'"{word}" is not a word of feed.py')
         given[name] = types[name](value)
     options = Options(**given, recipe=recipe)
     if options.loader not in LOADERS:

@@ -70,7 +70,7 @@ class AvoidHiddenSveTest(unittest.TestCase):
 
     def test_agrees_with_the_kernel(self):
         if platform.machine() != "aarch64":
-            self.skipTest("this is no arm64 machine")
+            self.skipTest("this is not an arm64 machine")
         with open("/proc/cpuinfo") as cpuinfo:
             flags = cpuinfo.read().split()
         with mock.patch.dict(os.environ, {}, clear=True):

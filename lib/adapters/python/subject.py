@@ -233,7 +233,7 @@ class Subject:
         return array
 
     def make(self, spec):
-        # What is no dict is one transform, under any name that a reference is
+        # What is not a dict is one transform, under any name that a reference is
         # asked for.
         transform = self.value
         if isinstance(transform, dict):
@@ -302,7 +302,7 @@ def array_of(output):
 
 
 def check_image(output):
-    """TypeError if the output of a transform is no image and no clip: what
+    """TypeError if the output of a transform is not an image and no clip: what
     returns nothing is fast, but does no work."""
     array, _ = array_of(output)
     if array.dtype == object:
@@ -333,7 +333,7 @@ class OwnOperation(Operation):
 
     def settle(self, item):
         """Gives each call a copy of its input if the transform writes to it:
-        inputs are used again. TypeError if an output is no image."""
+        inputs are used again. TypeError if an output is not an image."""
         for _ in range(_TRIES):
             if isinstance(item, np.ndarray):
                 try:

@@ -19,8 +19,8 @@ void PreparedTransform::RunChunk(int64_t first, int64_t count,
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareLoader(
     const PrepareCommand& spec, const LoaderInput& input) {
-  return absl::UnimplementedError(
-      absl::StrCat(library(), " is no loader; it measures transforms alone"));
+  return absl::UnimplementedError(absl::StrCat(
+      library(), " is not a loader; it measures transforms alone"));
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareMixture(

@@ -115,7 +115,8 @@ absl::StatusOr<std::string> ChildSession::Answer(absl::string_view line) {
   } catch (const std::exception& error) {
     return ErrorLine(Describe(error));
   } catch (...) {
-    return ErrorLine("the library threw something that is no std::exception");
+    return ErrorLine(
+        "the library threw something that is not a std::exception");
   }
 }
 

@@ -238,7 +238,7 @@ TEST_F(ChildSessionTest, ALoaderThatIsNoneIsRefused) {
   Prepare("op");
   EXPECT_THAT(Answer(CommandLine(command)), HasSubstr("nothing is prepared"));
   EXPECT_THAT(Answer(PrepareOfLoader("unknown", SomeLoader("corpus"))),
-              HasSubstr("recording is no loader"));
+              HasSubstr("recording is not a loader"));
   LoaderSpec spec = SomeLoader("corpus");
   spec.set_scope("everything");
   EXPECT_THAT(Answer(PrepareOfLoader("op", spec)),

@@ -185,7 +185,7 @@ TEST(TimeEpochTest, TheStepIsPlayedAfterEachBatch) {
   EXPECT_GE(reply->consumer_s(), 0.4);
   EXPECT_GE(reply->elapsed_s(), reply->consumer_s());
   EXPECT_LT(reply->samples_s(1), reply->consumer_s())
-      << "the step is no part of a batch's time";
+      << "the step is not part of a batch's time";
 }
 
 TEST(TimeEpochTest, StopsAtTheLimit) {

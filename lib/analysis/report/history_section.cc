@@ -275,7 +275,7 @@ absl::Status CheckCommitUrl(const std::string& url) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("--commit_url: \"", url,
-                   "\" is no web address with {commit}, such as "
+                   "\" is not a web address with {commit}, such as "
                    "https://github.com/me/project/commit/{commit}"));
 }
 

@@ -119,8 +119,8 @@ TEST(ReportInputTest, BatchesWithImpossibleCountsAreLeftOut) {
   const ReportInput input = Read({Written("batches.jsonl", text)}, &complaints);
   EXPECT_EQ(input.batches.size(), 1u);
   EXPECT_THAT(complaints,
-              ElementsAre(HasSubstr("9223372036854775807 is no number"),
-                          HasSubstr("-1 is no number")));
+              ElementsAre(HasSubstr("9223372036854775807 is not a number"),
+                          HasSubstr("-1 is not a number")));
 }
 
 TEST(ReportInputTest, BrokenLinesAreNamedAndTheRestIsRead) {
@@ -143,7 +143,8 @@ TEST(ReportInputTest, BrokenLinesAreNamedAndTheRestIsRead) {
            &complaints)
           .rows.size(),
       1);
-  EXPECT_THAT(complaints, Each(HasSubstr("\"throughput\" is no number above")));
+  EXPECT_THAT(complaints,
+              Each(HasSubstr("\"throughput\" is not a number above")));
   EXPECT_EQ(complaints.size(), 2);
 }
 

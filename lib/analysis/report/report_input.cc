@@ -34,7 +34,7 @@ absl::Status CheckBatch(const Batch& batch) {
     if (count.samples() >= 0 && count.samples() <= kMaxSamples) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("field \"counts.samples\": ", count.samples(),
-                     " is no number of samples of a batch"));
+                     " is not a number of samples of a batch"));
   }
   return absl::OkStatus();
 }
@@ -102,7 +102,7 @@ class Collector {
     RETURN_IF_ERROR(json.Read(row));
     if (row->status() == "ok" && !(row->throughput() > 0)) {
       return absl::InvalidArgumentError(
-          "field \"throughput\" is no number above 0, but the status is ok");
+          "field \"throughput\" is not a number above 0, but the status is ok");
     }
     // Raw timings take most of a file, and their quantiles are in the row.
     row->clear_samples_s();

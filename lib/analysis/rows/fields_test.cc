@@ -312,13 +312,13 @@ TEST(FilterTest, ErrorsNameTheColumnAndTheRemedy) {
   ExpectError("(cold", "column 6: expected \")\", found the end");
   ExpectError("cold &&", "column 8: expected a field, found the end");
   ExpectError("library in \"a\"", "column 12: expected \"[\"");
-  ExpectError("\"a\" in library", "library is no list");
+  ExpectError("\"a\" in library", "library is not a list");
   ExpectError("dataset.idd == \"a\"", "did you mean \"dataset.id\"?");
   ExpectError("samples_s == 1", "a list of numbers");
   ExpectError("settings == 1", "settings is text");
   ExpectError("loader.gpu == 1", "name one, such as loader.gpu.");
   ExpectError("cold ; cold", "column 6");
-  ExpectError("batch_size == 1e999", "is no number");
+  ExpectError("batch_size == 1e999", "is not a number");
   ExpectError(std::string(1000, '(') + "cold", "too many brackets");
   ExpectError(std::string(1000, '!') + "cold", "too many brackets");
 }

@@ -81,7 +81,7 @@ absl::StatusOr<FilterToken> LexNumber(absl::string_view text, size_t* at) {
   if (!absl::SimpleAtod(token.text, &token.number) ||
       !std::isfinite(token.number)) {
     return FilterError(token.column,
-                       absl::StrCat("\"", token.text, "\" is no number"));
+                       absl::StrCat("\"", token.text, "\" is not a number"));
   }
   return token;
 }
@@ -324,7 +324,7 @@ class FilterParser {
     ASSIGN_OR_RETURN(node.field, TakeField());
     if (filter_.fields_[node.field].type != FieldType::kList) {
       return FilterError(column, absl::StrCat(filter_.fields_[node.field].name,
-                                              " is no list"));
+                                              " is not a list"));
     }
     return Add(std::move(node));
   }

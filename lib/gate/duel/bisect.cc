@@ -45,9 +45,9 @@ absl::StatusOr<std::string> Resolve(const std::string& repository,
       Git(repository, {"rev-parse", "--verify", "--quiet", "--end-of-options",
                        absl::StrCat(revision, "^{commit}")});
   if (hash.ok()) return std::string(absl::StripAsciiWhitespace(*hash));
-  return absl::InvalidArgumentError(
-      absl::StrCat(flag, ": \"", revision, "\" is no commit of the repository ",
-                   repository, "; see `git log --oneline`"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      flag, ": \"", revision, "\" is not a commit of the repository ",
+      repository, "; see `git log --oneline`"));
 }
 
 // The worktrees of a search. A temporary folder is removed with them.
@@ -182,7 +182,7 @@ class Bisector {
     if (!Git(repository, {"rev-parse", "--git-dir"}).ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--repository: ", repository,
-                       " is no git repository, or git is not installed"));
+                       " is not a git repository, or git is not installed"));
     }
     Bisection& bisection = result_.bisection;
     ASSIGN_OR_RETURN(*bisection.mutable_good(),

@@ -103,13 +103,13 @@ absl::StatusOr<GpuRecipe::Part> GpuRecipe::PartOf(const TransformSpec& spec,
     case FusedOp::Kernel::kEqualize:
       break;
   }
-  return NoPart(spec, "is no part of the recipe that cuda runs in one launch");
+  return NoPart(spec, "is not part of the recipe that cuda runs in one launch");
 }
 
 absl::Status GpuRecipe::SetWindow(const TransformSpec& spec) {
   const bool resizes = spec.native_op == "resized_crop";
   if (!resizes && spec.native_op != "crop") {
-    return NoPart(spec, "is no crop that cuda runs in one launch");
+    return NoPart(spec, "is not a crop that cuda runs in one launch");
   }
   ASSIGN_OR_RETURN(window_, MakeFusedOp(spec));
   if (resizes) batch_.sampling = fused::Sampling::kBilinear;

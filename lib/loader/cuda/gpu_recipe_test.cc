@@ -278,9 +278,9 @@ TEST(GpuRecipeTest, WhatALaunchDoesNotDoIsNamed) {
   };
   EXPECT_THAT(refused(Steps({"step1=equalize"})), HasSubstr("equalize"));
   EXPECT_THAT(refused(Steps({"step1=flip{axis=vertical}"})),
-              HasSubstr("is no part of the recipe"));
+              HasSubstr("is not part of the recipe"));
   EXPECT_THAT(refused(Steps({"step1=tone{kind=solarize;amount=64}"})),
-              HasSubstr("is no part of the recipe"));
+              HasSubstr("is not part of the recipe"));
   EXPECT_THAT(refused(Steps({"step1=jitter{brightness=U(0.5,1)}",
                              "step2=gaussian_blur{size=5;sigma=1}"})),
               HasSubstr("at most one of"));
@@ -288,13 +288,13 @@ TEST(GpuRecipeTest, WhatALaunchDoesNotDoIsNamed) {
                              "step2=jitter{contrast=U(0.5,1)}"})),
               HasSubstr("at most one of"));
   EXPECT_THAT(refused(Steps({"step1=resize{size=(3,3)}"})),
-              HasSubstr("is no part of the recipe"));
+              HasSubstr("is not part of the recipe"));
   Recipe nine = Steps({"step1=flip{axis=horizontal}"});
   nine.channels = 9;
   EXPECT_THAT(refused(nine), HasSubstr("three channels"));
   Recipe crop = Steps({"step1=flip{axis=horizontal}"});
   crop.first_step_crops = true;
-  EXPECT_THAT(refused(crop), HasSubstr("is no crop"));
+  EXPECT_THAT(refused(crop), HasSubstr("is not a crop"));
   crop.steps.clear();
   EXPECT_THAT(refused(crop), HasSubstr("does not begin with a crop"));
 }

@@ -335,7 +335,7 @@ absl::StatusOr<std::unique_ptr<MappedShard>> MappedShard::Open(
   struct stat info = {};
   if (fstat(file.get(), &info) != 0) return Cannot(path, "look up");
   if (!S_ISREG(info.st_mode)) {
-    return absl::DataLossError(absl::StrCat(path, ": is no plain file"));
+    return absl::DataLossError(absl::StrCat(path, ": is not a plain file"));
   }
   char head[kTfRecordHeadBytes];
   const ssize_t got = pread(file.get(), head, sizeof(head), 0);

@@ -94,8 +94,8 @@ absl::StatusOr<Info> ReadInfo(const std::string& path) {
   if (chunk_size.error() != simdjson::NO_SUCH_FIELD &&
       (chunk_size.get(info.chunk_size) != simdjson::SUCCESS ||
        info.chunk_size < 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": \"chunks_size\" is no whole number from 1 on"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": \"chunks_size\" is not a whole number from 1 on"));
   }
   if (root["fps"].get(info.fps) != simdjson::SUCCESS) info.fps = 0;
   info.data_path = Text(root, "data_path");

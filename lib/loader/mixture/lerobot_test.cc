@@ -230,7 +230,7 @@ TEST(LerobotTest, ASizeOfChunksThatIsNoneIsRefused) {
                               absl::StrCat("\"chunks_size\": ", size)}}))
             .ok());
     EXPECT_THAT(ReadMixtureFolder(folder).status().message(),
-                HasSubstr(info + ": \"chunks_size\" is no whole number"))
+                HasSubstr(info + ": \"chunks_size\" is not a whole number"))
         << size;
   }
 }

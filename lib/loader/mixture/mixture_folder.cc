@@ -278,7 +278,7 @@ absl::StatusOr<EpisodeData> ReadEpisodeData(const std::string& path) {
     absl::StatusOr<std::vector<MixtureSource>> found = ReadMixtureFolder(path);
     if (!found.ok() && !data.has_weights && absl::IsNotFound(found.status())) {
       return absl::NotFoundError(absl::StrCat(
-          path, ": is no data set; it has neither ", kLerobotInfo,
+          path, ": is not a data set; it has neither ", kLerobotInfo,
           " of LeRobot nor a .tfrecord file of RLDS, and no folder below it "
           "does"));
     }

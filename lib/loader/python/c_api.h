@@ -73,8 +73,8 @@ int feedrate_classes(int64_t loader, char* names, int64_t* bytes);
 int feedrate_left_out(int64_t loader, const char** text);
 // Of a loader of episodes: its data sets, the fields of its batches, and what
 // needs memory, as JSON; of clips, the memory, for which all videos are opened;
-// of images in a store, what was requested so far. Valid until the thread's next
-// call.
+// of images in a store, what was requested so far. Valid until the thread's
+// next call.
 int feedrate_about(int64_t loader, const char** json);
 // Writes four numbers for each episode: those of its data set, of the episode
 // in it, of its steps, and of its first text, -1 for none; or for each video:

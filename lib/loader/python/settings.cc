@@ -151,9 +151,9 @@ absl::Status LabelItems(const std::string& root,
     ASSIGN_OR_RETURN(classes, NumberClasses(root, class_of, folders, known));
   }
   if (classes.names.empty() && wrong >= 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(source.name(wrong),
-                     ": its member .cls is no number of a class; pass labels"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        source.name(wrong),
+        ": its member .cls is not a number of a class; pass labels"));
   }
   if (has_labels && known.empty()) return absl::OkStatus();
   opened->labels = std::move(classes.labels);

@@ -97,7 +97,8 @@ absl::StatusOr<absl::string_view> ReadWithoutThrowing(const Source& source,
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("reading threw: ", error.what()));
   } catch (...) {
-    return absl::InternalError("reading threw something that is no exception");
+    return absl::InternalError(
+        "reading threw something that is not an exception");
   }
 }
 

@@ -132,7 +132,7 @@ absl::Status SampleMaker::MakeCrop() {
   crop_ = MakeCropPlan(spec.native_op, &params);
   if (crop_ == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat(spec.transform, ": ", spec.native_op, " is no crop"));
+        absl::StrCat(spec.transform, ": ", spec.native_op, " is not a crop"));
   }
   return params.Finish();
 }

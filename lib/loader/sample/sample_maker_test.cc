@@ -259,7 +259,7 @@ TEST(SampleMakerTest, SaysWhatOfTheRecipeIsWrong) {
   recipe.steps.push_back({{Spec("cv::nothing", {})}, 1});
   EXPECT_THAT(message(recipe), HasSubstr("cv::nothing"));
   recipe.first_step_crops = true;
-  EXPECT_THAT(message(recipe), HasSubstr("is no crop"));
+  EXPECT_THAT(message(recipe), HasSubstr("is not a crop"));
   const Image gray = TestImage(20, 30, 3, 2);
   auto maker = *SampleMaker::Create(Plain(8));
   std::vector<float> out(maker->shape().values());

@@ -38,7 +38,7 @@ class FileMap {
     if (fstat(opened.file.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
         info.st_size == 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat(opened.path, ": is no plain file, or empty"));
+          absl::StrCat(opened.path, ": is not a plain file, or empty"));
     }
     void* const map = mmap(nullptr, info.st_size, PROT_READ, MAP_SHARED,
                            opened.file.get(), 0);
@@ -258,7 +258,7 @@ class PackedRows : public Source {
     ASSIGN_OR_RETURN(const std::shared_ptr<const ParquetColumn> column,
                      Column(&group - groups_.data()));
     if (column->texts.size() <= static_cast<size_t>(item - group.first)) {
-      return absl::InvalidArgumentError("is no column of bytes");
+      return absl::InvalidArgumentError("is not a column of bytes");
     }
     const std::string& text = column->texts[item - group.first];
     char* const bytes = buffer->Reserve(text.size());

@@ -29,7 +29,7 @@ class LeftOut {
  public:
   // A file that is not an item by its name.
   void AddFile(absl::string_view path);
-  // Something else, such as "1 that is no plain file".
+  // Something else, such as "1 that is not a plain file".
   void Add(const std::string& kind, absl::string_view path);
 
   // "ignored 3 files: 2 .tif, 1 .txt; the first is PATH". Empty if it is

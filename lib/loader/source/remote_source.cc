@@ -171,7 +171,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(
   for (const SourceFile& file : files) {
     if (!file.part.has_value()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(file.path, ": is no part of an object"));
+          absl::StrCat(file.path, ": is not part of an object"));
     }
     RETURN_IF_ERROR(CheckItemSize(*store.store, file));
     const ObjectPart& part = *file.part;

@@ -105,7 +105,7 @@ void CheckNorm(int64_t width, int64_t samples, int64_t stride, int branches) {
   auto weight = Random<float>(width), scale = Random<float>(width);
   const auto scale2 = Random<float>(width);
   const auto y = Random<Bf16>(count), y2 = Random<Bf16>(count);
-  // Zeros count as nearly nothing, and must not make what is no number.
+  // Zeros count as nearly nothing, and must not make what is not a number.
   weight[3] = scale[5] = 0;
   std::vector<double> sum(count), normed(count), rstd(samples);
   for (int64_t r = 0; r < samples; ++r) {

@@ -154,7 +154,7 @@ TEST(CheckpointTest, AHeaderHasAnEnd) {
       wrong = error.what();
     }
     std::filesystem::remove(path);
-    EXPECT_NE(wrong.find(*start == '\0' ? "is no checkpoint" : "64 MiB"),
+    EXPECT_NE(wrong.find(*start == '\0' ? "is not a checkpoint" : "64 MiB"),
               std::string::npos)
         << wrong;
   }

@@ -419,7 +419,7 @@ void Trainer::Restore(const Checkpoint& checkpoint) {
       number > kMostSteps) {
     throw std::runtime_error("the checkpoint's step \"" +
                              step->second.substr(0, 60) +
-                             "\" is no number of steps");
+                             "\" is not a number of steps");
   }
   CopyTensors(checkpoint.tensors, State());
   if (parts_.engine != nullptr) parts_.engine->ParametersChanged();

@@ -192,7 +192,7 @@ std::vector<std::string> ReadPrompts(const std::string& path) {
     const int64_t length =
         end == std::string::npos ? -1 : std::atoll(content.c_str() + at);
     if (length < 1 || end + 1 + length >= content.size()) {
-      throw std::runtime_error(path + ": is no file of prompts");
+      throw std::runtime_error(path + ": is not a file of prompts");
     }
     prompts.push_back(content.substr(end + 1, length));
     at = end + 2 + length;
@@ -290,7 +290,7 @@ void EvaluateImages(const EvalSpec& spec,
   for (const std::string& path : images->special) {
     SkippedItem* const file = reply->add_skipped();
     file->set_path(path);
-    file->set_reason("is no regular file");
+    file->set_reason("is not a regular file");
   }
   for (const SkippedFiles::File& from : scores.skipped.first) {
     SkippedItem* const file = reply->add_skipped();
@@ -303,7 +303,7 @@ int64_t WholeNumber(const std::string& word, const std::string& value) {
   char* end = nullptr;
   const int64_t number = std::strtoll(value.c_str(), &end, 10);
   if (value.empty() || *end != '\0' || number < 0) {
-    throw std::runtime_error("\"" + word + "\" is no whole number");
+    throw std::runtime_error("\"" + word + "\" is not a whole number");
   }
   return number;
 }
@@ -334,7 +334,8 @@ EvalSpec ParseEvalSpec(const std::vector<std::string>& words) {
     } else if (numbers.count(name) > 0) {
       *numbers.at(name) = WholeNumber(word, value);
     } else {
-      throw std::runtime_error("\"" + word + "\" is no word of an evaluation");
+      throw std::runtime_error("\"" + word +
+                               "\" is not a word of an evaluation");
     }
   }
   if (spec.window < 2) throw std::runtime_error("window must be at least 2");

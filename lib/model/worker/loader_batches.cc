@@ -385,7 +385,7 @@ void Apply(const std::string& name, const std::string& value,
     throw std::runtime_error("mixture: no setting " + name + " is known");
   } else if (!absl::SimpleAtoi(value, &(spec->*found->field))) {
     throw std::runtime_error("mixture: " + name + " \"" + value +
-                             "\" is no whole number");
+                             "\" is not a whole number");
   }
 }
 

@@ -59,7 +59,7 @@ std::vector<int64_t> ParsePosition(const std::string& line, int rank) {
   }
   if (!is_position) {
     throw std::runtime_error("the checkpoint's \"" + line.substr(0, 60) +
-                             "\" is no position in data");
+                             "\" is not a position in data");
   }
   return numbers;
 }
@@ -226,7 +226,7 @@ ImageData TrainData::ListData() {
   if (spec_.rank == 0) {
     listed_.total = static_cast<int64_t>(data.special.size());
     for (const std::string& path : data.special) {
-      listed_.first.push_back({-1, path, "is no regular file"});
+      listed_.first.push_back({-1, path, "is not a regular file"});
     }
   }
   const int64_t step =

@@ -149,7 +149,7 @@ TrainSpec ParseTrainSpec(const std::vector<std::string>& words) {
     if (equals == std::string::npos || setter == setters.end() ||
         !setter->second(word.substr(equals + 1))) {
       throw std::runtime_error("\"" + word +
-                               "\" is no word NAME=VALUE of a "
+                               "\" is not a word NAME=VALUE of a "
                                "training");
     }
   }
@@ -182,7 +182,7 @@ LearningRateSchedule ScheduleOf(
   } else if (!ParseInt(saved->second, &schedule.steps) || schedule.steps < 1) {
     throw std::runtime_error("the checkpoint's \"" +
                              saved->second.substr(0, 60) +
-                             "\" is no number of steps");
+                             "\" is not a number of steps");
   }
   return schedule;
 }

@@ -70,8 +70,9 @@ constexpr double kLastWordsSeconds = 900;
 absl::Status CheckOptions(const GceOptions& gce) {
   if (!absl::StartsWith(gce.bucket, "gs://") &&
       !absl::StartsWith(gce.bucket, "file:///")) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--bucket: \"", gce.bucket, "\" is no bucket; name one as gs://NAME"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--bucket: \"", gce.bucket,
+                     "\" is not a bucket; name one as gs://NAME"));
   }
   if (gce.project.empty()) {
     return absl::InvalidArgumentError(
@@ -80,7 +81,7 @@ absl::Status CheckOptions(const GceOptions& gce) {
   if (!IsFile(gce.bundle)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--bundle: \"", gce.bundle,
-                     "\" is no file; make one with make bundle"));
+                     "\" is not a file; make one with make bundle"));
   }
   return absl::OkStatus();
 }

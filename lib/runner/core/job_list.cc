@@ -267,7 +267,7 @@ absl::Status CheckNames(const Job& job) {
     if (name.empty() || IsSubject(name) || FileNameOf(name) == name) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(id, ": ", field, " \"", PrintableText(name),
-                     "\" is no name; use letters, digits, - and _"));
+                     "\" is not a name; use letters, digits, - and _"));
   }
   if (job.output().empty()) return absl::OkStatus();
   const absl::Status inside = CheckStaysBelow(job.output());

@@ -180,11 +180,11 @@ TEST_F(JobListTest, JobsLeadOutOfNoFolder) {
   EXPECT_EQ(problem_of("output", "image-rgb/micro/a_micro_results.jsonl"), "");
   for (const char* bad : {"/tmp/x.jsonl", "../x.jsonl", "a/../../x.jsonl"}) {
     EXPECT_THAT(problem_of("output", bad),
-                HasSubstr("is no path below a folder"))
+                HasSubstr("is not a path below a folder"))
         << bad;
   }
   for (const char* field : {"library", "env_group", "env_set"}) {
-    EXPECT_THAT(problem_of(field, "../../evil"), HasSubstr("is no name"))
+    EXPECT_THAT(problem_of(field, "../../evil"), HasSubstr("is not a name"))
         << field;
   }
   // The worker refused it, which was called its crash.

@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<std::string>> FailOn() {
     for (const std::string& status : RowStatuses()) known |= status == word;
     if (!known) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--fail_on: \"", word, "\" is no status",
+          absl::StrCat("--fail_on: \"", word, "\" is not a status",
                        DidYouMean(word, RowStatuses())));
     }
   }

@@ -300,7 +300,7 @@ absl::StatusOr<ProbeItem> ParseItem(absl::string_view line) {
     RegexOf(item.pattern);
   } catch (const std::regex_error& e) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "`pattern` is no regular expression: ", std::string(e.what())));
+        "`pattern` is not a regular expression: ", std::string(e.what())));
   }
   return item;
 }
@@ -403,9 +403,9 @@ absl::StatusOr<std::vector<std::string>> CompareWithExpectation(
           file, ": \"", name, "\" needs a `value` and a `tolerance`"));
     }
     if (known.count(name) == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file, ": \"", name, "\" is no number of an evaluation",
-                       DidYouMean(name, names)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          file, ": \"", name, "\" is not a number of an evaluation",
+          DidYouMean(name, names)));
     }
     // Not `>`: NaN must never count as expected.
     if (!(std::abs(known[name] - value) <= tolerance)) {

@@ -25,7 +25,7 @@ absl::Status ApplyAuditFlags(RunOptions* options, LoaderWorkOptions* loader) {
     if (!absl::ParseDuration(FLAGS_soak, &soak) ||
         soak <= absl::ZeroDuration()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--soak: \"", FLAGS_soak, "\" is no duration; write 90s or 10m"));
+          "--soak: \"", FLAGS_soak, "\" is not a duration; write 90s or 10m"));
     }
     if (!FLAGS_audit) {
       return absl::InvalidArgumentError("--soak is a part of --audit; add it");

@@ -30,9 +30,9 @@ constexpr int kMostWorkers = 1024;
 absl::Status CheckBetween(absl::string_view flag, int value, int least,
                           int most) {
   if (value >= least && value <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": \"", value,
-                                                 "\" is no whole number from ",
-                                                 least, " to ", most));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, ": \"", value, "\" is not a whole number from ",
+                   least, " to ", most));
 }
 
 absl::Status CheckMixture(const Job& job, const TrainSettings& s) {

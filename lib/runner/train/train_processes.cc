@@ -84,7 +84,7 @@ absl::StatusOr<TrainReply> ParseTrainReply(absl::string_view line) {
     return Garbage(line, "has no model, loss_sum, or bytes or images");
   }
   if (event == "ready" || event == "progress" || event == "error") return reply;
-  return Garbage(line, "is no event of a training");
+  return Garbage(line, "is not an event of a training");
 }
 
 // How long the other processes may take to notice that one is gone.

@@ -34,7 +34,7 @@ class FakeLibrary:
 
     def _cuEventElapsedTime(self, milliseconds, begin, end):
         if begin.value == end.value:
-            raise AssertionError("one event is no time")
+            raise AssertionError("one event is not a time")
         milliseconds._obj.value = 2.5
 
     def _cuMemGetInfo_v2(self, free, total):

@@ -26,7 +26,7 @@ def parse(texts):
 def _parse_step(text):
     match = _STEP.fullmatch(text)
     if not match:
-        raise parameters.ParamError(f"parameter {text!r} is no step")
+        raise parameters.ParamError(f"parameter {text!r} is not a step")
     probability = float(match.group(1) or 1)
     return probability, [_parse_one(part) for part in match.group(2).split("|")]
 

@@ -4,7 +4,7 @@
 
 Each decoder is asked, through the server, for the same frames of a small video
 that PyAV encodes: every frame must be the one asked for, repeats included, and
-what is no video must be an answer with its name.
+what is not a video must be an answer with its name.
 """
 
 import pathlib

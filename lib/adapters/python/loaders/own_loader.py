@@ -205,7 +205,7 @@ class Loader:
         else:
             loader = self._factory
         if not hasattr(loader, "__iter__"):
-            raise TypeError(f"a {type(loader).__name__} is no iterable")
+            raise TypeError(f"a {type(loader).__name__} is not an iterable")
         self._check_workers(loader)
         self._check_settings()
         if self._spec.ranks > 1 and not accepted(self._factory, ["rank"]):
