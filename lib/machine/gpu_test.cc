@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/machine/visible_gpu.h"
 
 namespace feedrate {
 namespace {

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/visible_gpu.h"
 
 namespace feedrate {
 namespace {

@@ -27,6 +27,7 @@
 #include "lib/machine/gpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
+#include "lib/machine/visible_gpu.h"
 #include "lib/measure/subject.h"
 #include "lib/records/attempts.h"
 #include "lib/records/json.h"

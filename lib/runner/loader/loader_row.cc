@@ -20,6 +20,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/xoshiro.h"
 #include "lib/machine/gpu.h"
+#include "lib/machine/visible_gpu.h"
 #include "lib/measure/measure_run.h"
 #include "lib/records/fields.h"
 #include "lib/records/loader.pb.h"
