@@ -34,8 +34,8 @@ class Place(NamedTuple):
 
     @property
     def unused(self) -> Pass | None:
-        """A pass that has not begun: it is not an epoch. Lightning makes one before
-        each training, and sets the epoch after that."""
+        """A pass that has not begun: it is not an epoch. Lightning makes one
+        before each training, and sets the epoch after that."""
         last = self.running if self.leads else None
         return last if last is not None and last.batches == 0 else None
 

@@ -38,8 +38,8 @@ class ResumeTest(cases.Case):
             after.load_state_dict(state)
             if taken < 7:
                 self.assertEqual(after.epoch, 1)
-                # An iterator that gave no batch is not an epoch, and a loop over
-                # epochs that sets the number keeps the place.
+                # An iterator that gave no batch is not an epoch, and a loop
+                # over epochs that sets the number keeps the place.
                 iter(after)
                 after.set_epoch(1)
                 iter(after)

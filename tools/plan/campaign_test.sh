@@ -209,7 +209,8 @@ test_folder_of_another_user() {
 test_note_that_leads_elsewhere() {
   local folder="$TEST_TMPDIR/noted" keys="$TEST_TMPDIR/keys" note led
   emit shell "$folder"
-  mkdir -p -m 700 "$keys" "$TEST_TMPDIR/local"
+  mkdir -p "$TEST_TMPDIR/local"
+  mkdir -m 700 "$keys"
   WAIT_S=0 "$folder/run.sh" w01-cpu-00001 2>"$TEST_TMPDIR/err" ||
     fail "a first task: $(cat "$TEST_TMPDIR/err")"
   note="$(echo "$folder"/local/*)"

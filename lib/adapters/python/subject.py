@@ -233,8 +233,8 @@ class Subject:
         return array
 
     def make(self, spec):
-        # What is not a dict is one transform, under any name that a reference is
-        # asked for.
+        # What is not a dict is one transform, under any name that a reference
+        # is asked for.
         transform = self.value
         if isinstance(transform, dict):
             if spec["native_op"] not in transform:

@@ -90,7 +90,7 @@ class Sender:
         return True
 
     def send_labels(self, tensors):
-        """Of the last line; false if it is not a batch, or they are too many."""
+        """Of the last line; false if that is not a batch, or too many."""
         size = sum(map(_size_of, tensors.values()))
         self._note_streams(tensors.values())
         if not self._lines or size > _ROOM // _GROUP:

@@ -1,4 +1,4 @@
-"""Starts another process while it is imported, before any call, to do the work."""
+"""Starts another process while it is imported, to do the work of its calls."""
 
 import cheats
 
