@@ -30,7 +30,7 @@ TEST(SweepTest, SaysWhatIsWrong) {
   for (const char* text : {"workers", "workers=", "=1", "workers=,"}) {
     const auto axes = ParseSweep(text);
     ASSERT_FALSE(axes.ok()) << text;
-    EXPECT_THAT(std::string(axes.status().message()), HasSubstr("no axis"));
+    EXPECT_THAT(std::string(axes.status().message()), HasSubstr("not an axis"));
   }
 }
 

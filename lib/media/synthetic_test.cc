@@ -174,7 +174,7 @@ TEST(ParseSyntheticTest, SaysWhatIsWrong) {
   } kCases[] = {
       {"synthetic:", "names no kind"},
       {"synthetic:video", "only rgb, 9ch and ids"},
-      {"synthetic:rgb,n", "no parameter"},
+      {"synthetic:rgb,n", "not a parameter"},
       {"synthetic:rgb,n=0", "above 0"},
       {"synthetic:rgb,n=-3", "above 0"},
       {"synthetic:rgb,n=1e3", "above 0"},

@@ -238,8 +238,8 @@ TEST(ResolveTest, DataErrors) {
   for (const char* id : {"a/b", ".", ".."}) {
     EXPECT_EQ(MicroError(absl::StrCat("data { id: \"", id, "\" }")),
               absl::StrCat("f:2:8: data.id: \"", id,
-                           "\" is not possible; use a short name that is no "
-                           "path"));
+                           "\" is not possible; use a short name that is not "
+                           "a path"));
   }
   EXPECT_EQ(MicroError("data { archive_bytes: 0 }"),
             "f:2:8: data.archive_bytes: 0 is not possible; use at least 1");

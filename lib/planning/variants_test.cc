@@ -113,7 +113,7 @@ TEST(MixtureConfigTest, SaysWhatIsWrong) {
   EXPECT_THAT(Error("mixture { frame_size: 225 }"),
               HasSubstr("use an even number"));
   EXPECT_THAT(Error("mixture { weights { weight: 1 } }"),
-              HasSubstr("no name of a data set"));
+              HasSubstr("not a name of a data set"));
   EXPECT_THAT(Error("mixture { weights { dataset: \"a\" } }"),
               HasSubstr("weight: is missing"));
   EXPECT_THAT(Error("mixture { weights { dataset: \"a\" weight: 1 } weights { "

@@ -90,7 +90,7 @@ TEST(MovedTest, OneOtherValueIsNoWindow) {
   const Pixels image = RandomBytes(20, 30);
   Pixels window = Crop(image, 3, 4, 8, 9);
   window.at(7, 8, 2) += 1;
-  EXPECT_THAT(NotAWindow(image, window, 8, 9), HasSubstr("no window"));
+  EXPECT_THAT(NotAWindow(image, window, 8, 9), HasSubstr("not a window"));
   EXPECT_THAT(NotAWindow(image, window, 9, 9), HasSubstr("size is 9x8"));
 }
 

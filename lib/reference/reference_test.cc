@@ -144,7 +144,7 @@ TEST(ArgumentsTest, RefusesWhatIsNoNumber) {
   for (const char* param : {"a=", "a=x", "a=nan", "a=1e999"}) {
     Arguments arguments("op", {param});
     arguments.Number("a");
-    EXPECT_THAT(Complaint(arguments), HasSubstr("no number")) << param;
+    EXPECT_THAT(Complaint(arguments), HasSubstr("not a number")) << param;
   }
 }
 

@@ -38,7 +38,8 @@ struct AggregateOptions {
   // A group with a larger ratio of standard deviation to mean is `unstable`.
   double unstable_cv = kUnstableCv;
   // Returns the text for early-stopped rows of a scenario and unit: each needed
-  // at least `slow_from_s` per item, 0 if that is unknown. Null means `slow`.
+  // at least `slow_from_s` per item, which is infinite in rows that do not say.
+  // Null means `slow`.
   std::function<std::string(const std::string& scenario,
                             const std::string& unit, double slow_from_s)>
       slow_marker;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -336,7 +337,10 @@ class Grouper {
                     raw.is_ok ? absl::StrCat("no ", query_.metric.name)
                               : text(query_.reason)}] += target.rows;
       if (text(query_.status) == "early_stopped") {
-        const double from_s = raw.values[query_.slow_threshold].number;
+        const Value& said = raw.values[query_.slow_threshold];
+        const double from_s = said.kind == Value::Kind::kNumber
+                                  ? said.number
+                                  : std::numeric_limits<double>::infinity();
         group->slow_from_s =
             std::min(group->slow_from_s.value_or(from_s), from_s);
       }

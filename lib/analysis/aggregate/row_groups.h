@@ -56,8 +56,8 @@ struct RowGroup {
   bool is_harness = false;
   // Number of runs that are not `ok`, by status and reason.
   std::map<std::pair<std::string, std::string>, int64_t> ended;
-  // The least of the thresholds at which its runs stopped early: 0 if one of
-  // them does not say. Absent if none stopped early.
+  // The least of the thresholds at which its runs stopped early, infinite if
+  // none says. Absent if none stopped early.
   std::optional<double> slow_from_s;
   std::set<std::string> equivalence;
   // Labels that qualify the speed of some of its rows.

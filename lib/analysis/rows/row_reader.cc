@@ -31,8 +31,8 @@ static_assert(kLongestNumber <= kScanPadding, "a number may be cut off");
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Parses the number at `at` and returns the place after it; null if it is no
-// number of JSON, which has neither `01` nor `1.`.
+// Parses the number at `at` and returns the place after it; null if it is not
+// a number of JSON, which has neither `01` nor `1.`.
 const char* ToDouble(const char* at, double* number) {
   const char* const digits = *at == '-' ? at + 1 : at;
   if (!IsDigit(*digits) || (*digits == '0' && IsDigit(digits[1]))) {

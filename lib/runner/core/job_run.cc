@@ -126,9 +126,7 @@ absl::Status JobRun::Answer(const std::string& status,
     row.set_reason(reason);
     if (status == "early_stopped") {
       row.set_throughput(1 / std::max(preflight_.per_item_s, 1e-12));
-      if (preflight_.slow_from_s.has_value()) {
-        row.set_slow_threshold_s(*preflight_.slow_from_s);
-      }
+      row.set_slow_threshold_s(preflight_.slow_from_s.value_or(0));
     }
     RETURN_IF_ERROR(Write(&row));
   }

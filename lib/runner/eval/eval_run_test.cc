@@ -37,7 +37,7 @@ TEST(ProbeTest, MistakesHaveTheirPlace) {
   EXPECT_THAT(Mistake("{\"answer\":\"b\"}"), HasSubstr("no `prompt`"));
   EXPECT_THAT(Mistake("{\"prompt\":\"a\"}"), HasSubstr("either"));
   EXPECT_THAT(Mistake("{\"prompt\":\"a\",\"pattern\":\"(\"}"),
-              HasSubstr("no regular expression"));
+              HasSubstr("not a regular expression"));
   EXPECT_THAT(Mistake(""), HasSubstr("no question"));
 }
 
@@ -49,7 +49,7 @@ TEST(ProbeTest, NoPatternEndsTheStackOrTakesForEver) {
   EXPECT_THAT(Mistake(WithPattern(std::string(200000, '('))),
               HasSubstr("more than 1000 bytes"));
   EXPECT_THAT(Mistake(WithPattern("(a*)*\\\\1")),
-              HasSubstr("no regular expression"));
+              HasSubstr("not a regular expression"));
   const auto probe = ParseProbe(WithPattern("(a*)*(a|aa)*(.*)*b"), "p.jsonl");
   ASSERT_TRUE(probe.ok());
   EXPECT_FALSE(IsRight(probe->items[0], std::string(24, 'a')));
