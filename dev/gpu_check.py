@@ -17,6 +17,9 @@ gpu_check.py ways FOLDER             exit 3 unless trainings of `ways` are what
                                      was asked for
 gpu_check.py clips_of PEER FILE...   clips per second of PyNvVideoCodec (pynv)
                                      or torchcodec, as nvdec_check times them
+gpu_check.py index FOLDER [ROUNDS]   images per second of the loader from JPEG
+                                     files, by turns: engines and 12 workers,
+                                     an index and 12 or 16, 16 cores alone
 """
 
 import hashlib
@@ -26,6 +29,7 @@ import pathlib
 import random
 import re
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
@@ -409,6 +413,89 @@ def time_clips(reader, *files):
             print(f"{name} {20 / seconds:.0f} clips per second", flush=True)
 
 
+# The first is what the others are compared with.
+_SIDES = {
+    "engines, 12 workers": [],
+    "index, 12 workers": ["--jpeg_index"],
+    "index, 16 workers": ["--jpeg_index", "--workers=16"],
+    "16 cores alone": ["--nvjpeg=off", "--workers=16"],
+}
+_EPOCH = 4096
+
+
+class _Side:
+    """A bench_cuda that runs an epoch when it is told to."""
+
+    def __init__(self, *flags):
+        self._process = subprocess.Popen(
+            ["bin/bench_cuda", f"--items={_EPOCH}", *flags],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.rates = []
+        self.cpu_s = []
+
+    def _used(self):
+        text = pathlib.Path(f"/proc/{self._process.pid}/stat").read_text()
+        user, system = text.rsplit(")", 1)[1].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def run(self):
+        before = self._used()
+        print(file=self._process.stdin, flush=True)
+        answer = json.loads(self._process.stdout.readline())
+        self.rates.append(answer["items"] / answer["elapsed_s"])
+        self.cpu_s.append(self._used() - before)
+
+    def end(self):
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def _mean_of(values):
+    """With its 95% interval, by resampling."""
+    draws = random.Random(1)
+    means = sorted(
+        statistics.fmean(draws.choices(values, k=len(values)))
+        for _ in range(2000)
+    )
+    return statistics.fmean(values), means[50], means[1949]
+
+
+def time_index(folder, rounds):
+    for work in ("crop", "resized_crop"):
+        sides = {
+            name: _Side(f"--folder={folder}", f"--work={work}", *flags)
+            for name, flags in _SIDES.items()
+        }
+        # The first makes the index.
+        for side in sides.values():
+            for _ in range(3):
+                side.run()
+            side.rates.clear()
+            side.cpu_s.clear()
+        order = list(sides.values())
+        for _ in range(rounds):
+            random.shuffle(order)
+            for side in order:
+                side.run()
+        first = next(iter(sides.values()))
+        for name, side in sides.items():
+            rate = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*_mean_of(side.rates))
+            ratios = zip(side.rates, first.rates, strict=True)
+            times = "{:.2f} [{:.2f}, {:.2f}]".format(
+                *_mean_of([a / b for a, b in ratios])
+            )
+            used = statistics.fmean(side.cpu_s) / _EPOCH * 1e6
+            print(
+                f"{work:13}{name:21}{rate} images/s, times {times},"
+                f" {used:.0f} us of CPU per image",
+                flush=True,
+            )
+            side.end()
+
+
 def main(arguments):
     command, path, *rest = arguments
     if command == "environment":
@@ -422,6 +509,9 @@ def main(arguments):
     if command == "clips_of":
         readers = {"pynv": pynv_reader, "torchcodec": torchcodec_reader}
         time_clips(readers[path], *rest)
+        return 0
+    if command == "index":
+        time_index(path, int(rest[0]) if rest else 26)
         return 0
     checks = {"oom": check_oom, "clips": check_clips, "rows": check_rows}
     if command == "ways":

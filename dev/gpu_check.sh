@@ -7,14 +7,15 @@
 #
 # Parts: tests, bench, sanitizer, micro, torch, oom, loader_test, module,
 # loader_sanitizer, pipeline, copy, training, video, nvdec, clips, nvdec_sanitizer;
-# all of these if none is named. Ten more run only if they are named: `clip_loaders`
+# all of these if none is named. Eleven more run only if they are named: `clip_loaders`
 # (feedrate.Clips beside torchcodec and PyNvVideoCodec, RUNS rounds), `blur`
 # (kernels that exist twice), `ways` (trainings), `files` (training from
 # files), `codecs` (the files in the folder VIDEOS, by default videos/, by NVDEC,
 # PyNvVideoCodec and torchcodec), `paper`, `compiled` (Kornia of env_set current as it is and under
 # torch.compile), `cvcuda` and `dali` (rows of CV-CUDA and DALI); the last three
 # need wheels in WHEELS, by default wheels/; `dali` runs each loader RUNS times (2),
-# alternately, and prints the ratio with its interval; `duels` has known answers; `train` runs ours and
+# alternately, and prints the ratio with its interval; `duels` has known answers; `index` times
+# the loader with an index of JPEGs and without, RUNS rounds (26); `train` runs ours and
 # PyTorch's ways. `paper` runs each config prod_g2_* with PAPER_ITEMS (256) for at most PAPER_S seconds
 # in all (480), carries on with its own rows when it is started again, and
 # prints tables for docs/; PAPER names the configs (rgb_micro, ...) and
@@ -429,6 +430,13 @@ dali() {
     --num_runs="${RUNS:-2}"
   check "dali: rows of DALI" "$python" gpu_check.py rows rows/dali.jsonl dali
   bin/aggregate --by=transform,library --relative-to=cuda --any-work rows/dali.jsonl
+}
+
+# With an index CUDA threads decode, without one engines and cores: by turns.
+index() {
+  title "the loader: JPEG files to batches, with an index and without"
+  bin/write_synthetic --folder=indexed --n=4096 >/dev/null || return
+  check index timeout 120 "$python" gpu_check.py index indexed "${RUNS:-26}"
 }
 
 dali_clips() {

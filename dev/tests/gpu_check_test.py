@@ -246,5 +246,35 @@ class EnvironmentTest(unittest.TestCase):
         self.assertEqual(len(found), len(names))
 
 
+class IndexTest(unittest.TestCase):
+    def test_sides_take_turns_and_are_compared(self):
+        # Twice as fast with an index, after an epoch that makes it.
+        answers = """#!/usr/bin/env python3
+import sys
+fast = "--jpeg_index" in sys.argv
+for number, _ in enumerate(sys.stdin):
+    seconds = 9 if number < 3 else 1 if fast else 2
+    print(f'{{"items":4096,"elapsed_s":{seconds}}}', flush=True)
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "bin/bench_cuda"
+            program.parent.mkdir()
+            program.write_text(answers)
+            program.chmod(0o755)
+            done = subprocess.run(
+                [sys.executable, _PROGRAM, "index", "images", "2"],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 8, done.stdout)
+        self.assertIn("2,048 [2,048, 2,048] images/s", lines[0])
+        self.assertIn("index, 12 workers", lines[1])
+        self.assertIn("times 2.00 [2.00, 2.00]", lines[1])
+        self.assertIn("times 1.00 [1.00, 1.00]", lines[7])
+
+
 if __name__ == "__main__":
     unittest.main()

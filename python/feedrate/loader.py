@@ -82,8 +82,10 @@ class Loader(Labeled):
       index: True, or the path of a file: JPEG files are indexed in the first
         epoch, and decoded from inside in later ones, so that a crop reads only
         its own codes; of an object in a store, only these bytes are requested,
-        see ``loader.transfers``. The pixels are the same, and so are the files.
-        True keeps the index in the source's folder, as ``feedrate.jpegindex``.
+        see ``loader.transfers``. With a GPU, its threads decode these codes,
+        of whole objects. The pixels are those of the CPU without an index, and
+        the files stay as they are. True keeps the index in the source's folder,
+        as ``feedrate.jpegindex``.
       cache_dir, cache_bytes: a local cache of what addresses deliver, and how
         large it may become.
       endpoint, redirect_hosts, anonymous, connections: how a store is
@@ -152,8 +154,8 @@ class Loader(Labeled):
             )
         if self._gpu >= 0 and crop[0] != crop[1]:
             raise _arguments.wrong("crop", crop, 'one number, or device="cpu"')
-        if self._gpu >= 0 and index:
-            raise _arguments.wrong("index", index, 'it with device="cpu" only')
+        if index and nvjpeg not in ("auto", "off"):
+            raise _arguments.wrong("nvjpeg", nvjpeg, "auto with an index")
         _arguments.word("nvjpeg", nvjpeg, "auto hardware gpu both off")
         if self._gpu < 0 and nvjpeg != "auto":
             raise _arguments.wrong(

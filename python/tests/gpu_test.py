@@ -160,6 +160,22 @@ class SameAsTheCpuTest(GpuCase):
             EQUAL,
         )
 
+    def test_an_index_is_made_and_decodes_the_same(self):
+        file = self.folder / "index"
+        for arguments in ({}, {"transforms": ["CutMix"]}, {"crop": 32}):
+            gpu = self.loader(nvjpeg="auto", index=str(file), **arguments)
+            cpu = self.loader(device="cpu", **arguments)
+            # The first epoch of the first makes the index.
+            for _ in range(2):
+                self.assert_close(self.host(gpu), self.host(cpu), EQUAL)
+        self.assertGreater(file.stat().st_size, 1000)
+        made = file.read_bytes()
+        indexed = self.loader(device="cpu", index=str(file))
+        list(indexed)
+        self.assertEqual(file.read_bytes(), made)
+        with self.assertRaisesRegex(ValueError, "nvjpeg"):
+            self.loader(nvjpeg="hardware", index=str(file))
+
     def test_a_broken_file_is_replaced_with_its_label(self):
         broken = sorted(self.source.rglob("*.jpg"))[5]
         broken.write_bytes(broken.read_bytes()[:200])

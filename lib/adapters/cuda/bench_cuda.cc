@@ -35,6 +35,8 @@ DEFINE_string(
     "WORD: what decodes in addition to the CPU {auto|hardware|gpu|both|off}");
 DEFINE_int32(nvjpeg_threads, 0,
              "N: threads that feed nvJPEG; 0 uses the loader's default");
+DEFINE_bool(jpeg_index, false,
+            "make an index of the files in your cache, and decode by it");
 DEFINE_int32(workers, 12, "N: threads that decode on the CPU");
 DEFINE_int32(prefetch, 2, "N: batches prepared in advance");
 DEFINE_int64(batch_size, 256, "N: images per batch");
@@ -109,6 +111,9 @@ PrepareCommand SpecFromFlags() {
   if (FLAGS_nvjpeg_threads > 0) {
     (*loader.mutable_settings())["nvjpeg_threads"] =
         absl::StrCat(FLAGS_nvjpeg_threads);
+  }
+  if (FLAGS_jpeg_index) {
+    (*loader.mutable_settings())["jpeg_index"] = "true";
   }
   SetWork(&spec);
   return spec;

@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "lib/adapters/cuda/gpu_limits.h"
 #include "lib/adapters/native/loader_job.h"
 #include "lib/adapters/worker/timing.h"
+#include "lib/base/files.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/gpu_loader.h"
+#include "lib/loader/source/data_folder.h"
 
 namespace feedrate {
 namespace {
@@ -102,6 +106,12 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeCudaLoader(
       const GpuLoaderOptions decoders,
       UsableGpuOptions(loader.workers(),
                        {loader.settings().begin(), loader.settings().end()}));
+  LoaderOptions options = OptionsOf(loader);
+  if (decoders.jpeg_index) {
+    // Not a path of the job's, which may come from a file of somebody else.
+    ASSIGN_OR_RETURN(const std::string folder, CacheFolder());
+    options.jpeg_index = JoinPath(folder, kJpegIndexName);
+  }
   // Threads that wait for the device leave the processor to those that decode.
   // An error means that the device is already in use, for example after another
   // job.
@@ -116,10 +126,9 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeCudaLoader(
   for (const SourceFile& file : files) {
     listed.push_back({file.path, file.bytes});
   }
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<DeviceLoader> made,
-      MakeDeviceLoader(ListSource(std::move(listed)), OptionsOf(loader),
-                       std::move(recipe), decoders));
+  ASSIGN_OR_RETURN(std::unique_ptr<DeviceLoader> made,
+                   MakeDeviceLoader(ListSource(std::move(listed)), options,
+                                    std::move(recipe), decoders));
   return std::make_unique<CudaLoader>(std::move(made));
 }
 

@@ -74,6 +74,9 @@ absl::StatusOr<std::unique_ptr<ChunkMaker>> ChunkMaker::Create(
     const ChunkContext& context, std::unique_ptr<NvJpegDecoder> decoder) {
   std::unique_ptr<ChunkMaker> maker = absl::WrapUnique(new ChunkMaker(context));
   maker->decoder_ = std::move(decoder);
+  if (context.index != nullptr && maker->decoder_ == nullptr) {
+    maker->entries_ = std::make_unique<EntriesDecoder>();
+  }
   RETURN_IF_ERROR(CudaStatus(
       cudaStreamCreateWithFlags(&maker->stream_, cudaStreamNonBlocking),
       "cudaStreamCreateWithFlags"));
@@ -107,7 +110,9 @@ absl::Status ChunkMaker::Open(int64_t item, const GpuChunk& chunk,
   const bool engine_decodes = head.has_value() && EngineDecodes(*head);
   // The CPU judges what may be cut off.
   sample->on_device =
-      by_engine_ && engine_decodes && absl::EndsWith(sample->file, "\xff\xd9");
+      by_engine_ && engine_decodes &&
+      (entries_ != nullptr ? FindEntries(sample)
+                           : absl::EndsWith(sample->file, "\xff\xd9"));
   if (sample->on_device) {
     sample->size = {head->height, head->width};
   } else {
@@ -120,7 +125,21 @@ absl::Status ChunkMaker::Open(int64_t item, const GpuChunk& chunk,
   if (is_new) context_.cost.Learn(item, sample->size, engine_decodes);
   Random random = ItemRandom(chunk.seed, item, chunk.epoch);
   sample->recipe = context_.recipe.Draw(sample->size, &random);
-  return sample->on_device ? absl::OkStatus() : DecodeOnHost(sample);
+  if (sample->on_device) return absl::OkStatus();
+  RETURN_IF_ERROR(DecodeOnHost(sample));
+  if (context_.index != nullptr) {
+    const JpegIndex::Key key = JpegIndex::KeyOf(sample->file);
+    if (!context_.index->Find(key).has_value()) {
+      context_.index->Add(key, items_.FindEntries());
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool ChunkMaker::FindEntries(Sample* sample) const {
+  sample->entries =
+      context_.index->Find(JpegIndex::KeyOf(sample->file)).value_or("");
+  return !sample->entries.empty();
 }
 
 // Reserves at once what windows as large as the image would need: growing
@@ -179,9 +198,77 @@ absl::Status ChunkMaker::OpenUsable(const GpuChunk& chunk, int i) {
                    " files behind it cannot be used"));
 }
 
+// Decodes files of the index, of each the rows that its window needs.
+absl::Status ChunkMaker::DecodeEntries(const GpuChunk& chunk) {
+  std::vector<int> refused;
+  {
+    const TimedSpan watch(&times_.decode_s);
+    int64_t bytes = kAlign;
+    for (int i = 0; i < chunk.piece.samples(); ++i) {
+      Sample& sample = samples_[i];
+      if (!sample.on_device) continue;
+      const int height = Within(sample.recipe.window, sample.size).height;
+      sample.offset = bytes - kAlign;
+      bytes += Aligned(int64_t{3} * sample.size.width *
+                       (height + EntriesDecoder::kMoreRows));
+    }
+    const absl::Status room = decoded_.Reserve(bytes);
+    if (!room.ok() && !absl::IsResourceExhausted(room)) return room;
+    engine_samples_.clear();
+    for (int i = 0; i < chunk.piece.samples(); ++i) {
+      if (!samples_[i].on_device) continue;
+      if (!room.ok() || !AddEntries(&samples_[i])) {
+        refused.push_back(i);
+        continue;
+      }
+      engine_samples_.push_back(i);
+      if (entries_->IsFull()) RETURN_IF_ERROR(DecodeAdded(&refused));
+    }
+    RETURN_IF_ERROR(DecodeAdded(&refused));
+  }
+  return refused.empty() ? absl::OkStatus() : UseCpu(chunk, refused);
+}
+
+// False if the CPU must decode it.
+bool ChunkMaker::AddEntries(Sample* sample) {
+  fused::Window& window = sample->recipe.window;
+  const fused::Window part = Within(window, sample->size);
+  EntriesDecoder::Rows rows;
+  if (!entries_->Add(sample->file, sample->entries, sample->size.width,
+                     sample->size.height, part.top, part.top + part.height,
+                     &rows)) {
+    return false;
+  }
+  window.top -= rows.top;
+  sample->size.height = rows.height;
+  return true;
+}
+
+// Decodes `engine_samples_`, and adds those to `refused` that the CPU must
+// decode.
+absl::Status ChunkMaker::DecodeAdded(std::vector<int>* refused) {
+  std::vector<uint8_t*> places;
+  for (const int i : engine_samples_) {
+    places.push_back(decoded_.data() + samples_[i].offset);
+  }
+  const absl::StatusOr<std::vector<int>> wrong =
+      entries_->Decode(places, stream_, done_);
+  if (wrong.ok()) {
+    for (const int i : *wrong) refused->push_back(engine_samples_[i]);
+  } else if (absl::IsResourceExhausted(wrong.status())) {
+    refused->insert(refused->end(), engine_samples_.begin(),
+                    engine_samples_.end());
+  } else {
+    return wrong.status();
+  }
+  engine_samples_.clear();
+  return absl::OkStatus();
+}
+
 // Decodes what the engine can, to memory of its own. The CPU gets what the
 // engine refuses, and also finds out what is wrong with a file.
 absl::Status ChunkMaker::DecodeOnDevice(const GpuChunk& chunk) {
+  if (entries_ != nullptr) return DecodeEntries(chunk);
   engine_samples_.clear();
   int64_t bytes = 0;
   for (int i = 0; i < chunk.piece.samples(); ++i) {

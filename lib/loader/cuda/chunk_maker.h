@@ -15,9 +15,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/batch.h"
+#include "lib/loader/cuda/entries_decoder.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
+#include "lib/loader/jpeg_index.h"
 #include "lib/loader/sample/item_decoder.h"
 #include "lib/loader/source.h"
 #include "lib/ops/cuda/cuda_device.h"
@@ -132,6 +134,9 @@ struct ChunkContext {
   DecodeCost& cost;
   // False: a file that cannot be used ends the epoch.
   bool skip_faults = true;
+  // Of JPEG files, or null. Makers without nvJPEG then decode on the device
+  // what it has, and add to it what it lacks.
+  JpegIndex* index = nullptr;
 };
 
 // A part of a batch to make.
@@ -161,7 +166,8 @@ struct ChunkTimes {
 class ChunkMaker {
  public:
   // With a null `decoder` the CPU decodes the part of each file that its window
-  // needs, and copies those pixels. Otherwise whole files go to the device.
+  // needs, and copies those pixels, except for files of an index, whose codes
+  // go to the device. Otherwise whole files go to the device.
   // `context` must outlive it.
   static absl::StatusOr<std::unique_ptr<ChunkMaker>> Create(
       const ChunkContext& context, std::unique_ptr<NvJpegDecoder> decoder);
@@ -173,7 +179,7 @@ class ChunkMaker {
   BatchQueue::End end() const {
     return by_cpu() ? BatchQueue::End::kLow : BatchQueue::End::kHigh;
   }
-  bool by_cpu() const { return decoder_ == nullptr; }
+  bool by_cpu() const { return decoder_ == nullptr && entries_ == nullptr; }
 
   // Makes the samples of a chunk and waits until they are in their batch. Adds
   // faults to `faults`; the next usable item replaces a bad one. Writes the
@@ -183,7 +189,10 @@ class ChunkMaker {
 
   const ChunkTimes& times() const { return times_; }
   // Memory on the device, without what nvJPEG allocates itself.
-  int64_t device_bytes() const { return device_.bytes() + decoded_.bytes(); }
+  int64_t device_bytes() const {
+    return device_.bytes() + decoded_.bytes() +
+           (entries_ == nullptr ? 0 : entries_->device_bytes());
+  }
 
  private:
   struct Sample {
@@ -195,6 +204,7 @@ class ChunkMaker {
     // Offset of its pixels: in the copied block, or in the engine's output.
     int64_t offset = 0;
     bool on_device = false;
+    std::string entries;  // Of the index.
   };
 
   explicit ChunkMaker(const ChunkContext& context) : context_(context) {}
@@ -202,6 +212,11 @@ class ChunkMaker {
   absl::Status OpenUsable(const GpuChunk& chunk, int i);
   absl::Status ReserveHost(int64_t bytes, FusedSize image);
   absl::Status DecodeOnHost(Sample* sample);
+  // True if the index has a file that the device decodes.
+  bool FindEntries(Sample* sample) const;
+  absl::Status DecodeEntries(const GpuChunk& chunk);
+  bool AddEntries(Sample* sample);
+  absl::Status DecodeAdded(std::vector<int>* refused);
   absl::Status DecodeOnDevice(const GpuChunk& chunk);
   absl::Status UseCpu(const GpuChunk& chunk, const std::vector<int>& samples);
   void Describe(const GpuChunk& chunk);
@@ -210,7 +225,9 @@ class ChunkMaker {
   absl::Status TryToMake(const GpuChunk& chunk);
 
   const ChunkContext& context_;
+  // At most one of the two.
   std::unique_ptr<NvJpegDecoder> decoder_;
+  std::unique_ptr<EntriesDecoder> entries_;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t done_ = nullptr;
   ItemDecoder items_;

@@ -14,6 +14,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/device_blocks.h"
+#include "lib/loader/jpeg_index.h"
 #include "lib/ops/cuda/cuda_device.h"
 
 namespace feedrate {
@@ -216,8 +217,14 @@ class GpuLoader : public DeviceLoader {
       ASSIGN_OR_RETURN(slot, memory_.Allocate(options_.batch_size *
                                               recipe_.shape().bytes()));
     }
-    RETURN_IF_ERROR(AddEngines(kNvjpegHardware, options.hardware_threads));
-    RETURN_IF_ERROR(AddEngines(kNvjpegGpuHybrid, options.gpu_threads));
+    if (!options_.jpeg_index.empty() && !source_->in_memory()) {
+      ASSIGN_OR_RETURN(index_, JpegIndex::Open(options_.jpeg_index));
+      index_problem_ = index_->problem();
+      context_.index = index_.get();
+    } else {
+      RETURN_IF_ERROR(AddEngines(kNvjpegHardware, options.hardware_threads));
+      RETURN_IF_ERROR(AddEngines(kNvjpegGpuHybrid, options.gpu_threads));
+    }
     for (int i = 0; i < options.workers; ++i) {
       RETURN_IF_ERROR(AddMaker(nullptr));
     }
@@ -257,14 +264,24 @@ class GpuLoader : public DeviceLoader {
     return absl::OkStatus();
   }
   void EndEpoch() override {
-    if (epoch_ != nullptr) epoch_->Join();
+    if (epoch_ == nullptr) return;
+    epoch_->Join();
+    SaveIndex();
   }
+  std::string index_problem() const override { return index_problem_; }
 
-  absl::StatusOr<DeviceBatch> Next() override { return epoch_->Next(); }
+  absl::StatusOr<DeviceBatch> Next() override {
+    ASSIGN_OR_RETURN(DeviceBatch batch, epoch_->Next());
+    if (batch.count == 0) SaveIndex();
+    return batch;
+  }
   absl::StatusOr<std::unique_ptr<KeptBatch>> NextKept() override {
     if (epoch_ == nullptr) return nullptr;
     const OnDevice on(device_);
-    return epoch_->NextKept(pool_, &memory_);
+    ASSIGN_OR_RETURN(std::unique_ptr<KeptBatch> batch,
+                     epoch_->NextKept(pool_, &memory_));
+    if (batch == nullptr) SaveIndex();
+    return batch;
   }
   bool WaitFor(double seconds) override {
     return epoch_ == nullptr || epoch_->WaitFor(seconds);
@@ -301,6 +318,12 @@ class GpuLoader : public DeviceLoader {
                                       options_.batch_size, device_, &slots_);
   }
 
+  void SaveIndex() {
+    if (index_ == nullptr) return;
+    const absl::Status saved = index_->Save();
+    if (!saved.ok()) index_problem_ = std::string(saved.message());
+  }
+
   // Skips engines that the device does not have: the CPU decodes instead.
   absl::Status AddEngines(NvjpegBackend backend, int threads) {
     if (threads == 0) return absl::OkStatus();
@@ -327,7 +350,10 @@ class GpuLoader : public DeviceLoader {
   const GpuRecipe recipe_;
   const std::unique_ptr<Source> source_;
   DecodeCost cost_;
-  const ChunkContext context_;
+  // Null unless the options name one.
+  std::unique_ptr<JpegIndex> index_;
+  std::string index_problem_;
+  ChunkContext context_;
   int device_ = 0;
   DeviceBlocks memory_;
   const std::shared_ptr<BlockPool> pool_ =

@@ -69,6 +69,8 @@ class DeviceLoader {
   virtual bool WaitFor(double seconds) = 0;
   // Ends the epoch.
   virtual void EndEpoch() = 0;
+  // Empty, or why the index of JPEG files was not read or not written.
+  virtual std::string index_problem() const { return ""; }
   // Files that the current epoch could not use.
   virtual const FaultList& faults() const = 0;
   // Describes the last epoch that has ended. REQUIRES: one has ended.
@@ -84,7 +86,8 @@ class DeviceLoader {
 absl::StatusOr<GpuLoaderOptions> UsableGpuOptions(
     int workers, const std::map<std::string, std::string>& settings);
 
-// Of `options` it uses batch_size, buffers, drop_last, shuffle and on_error.
+// Of `options` it uses batch_size, buffers, drop_last, shuffle, on_error and
+// jpeg_index; with one, nvJPEG decodes nothing.
 // REQUIRES: the source has places, or is a RemoteSource.
 absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
     std::unique_ptr<Source> source, const LoaderOptions& options,

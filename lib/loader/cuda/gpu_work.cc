@@ -175,11 +175,21 @@ absl::StatusOr<GpuLoaderOptions> GpuLoaderOptionsOf(
       ASSIGN_OR_RETURN(threads, ThreadsOf(value));
     } else if (name == "nvjpeg") {
       nvjpeg = value;
+    } else if (name == "jpeg_index" && (value == "true" || value == "false")) {
+      options.jpeg_index = value == "true";
     } else {
       return absl::InvalidArgumentError(
-          absl::StrCat("cuda knows no setting ", name,
-                       "; there are nvjpeg and nvjpeg_threads"));
+          absl::StrCat("cuda knows no setting ", name, "=", value,
+                       "; there are nvjpeg, nvjpeg_threads, and "
+                       "jpeg_index=true|false"));
     }
+  }
+  if (options.jpeg_index) {
+    if (nvjpeg == "auto" || nvjpeg == "off") return options;
+    return absl::InvalidArgumentError(
+        absl::StrCat("nvjpeg=", nvjpeg,
+                     ": with jpeg_index=true nvJPEG decodes nothing; leave one "
+                     "of the two out"));
   }
   options.nvjpeg_optional = settings.count("nvjpeg") == 0;
   if (nvjpeg == "off") return options;

@@ -117,11 +117,13 @@ struct GpuLoaderOptions {
   int gpu_threads = 0;
   // nvJPEG was not requested: if it is not installed, the CPU decodes.
   bool nvjpeg_optional = false;
+  // An index of JPEG files is wanted; nvJPEG then decodes nothing.
+  bool jpeg_index = false;
 };
 
 // Who decodes: `workers`, and the settings `nvjpeg` (auto, hardware, gpu, both
-// or off) and `nvjpeg_threads` (threads for each of these). InvalidArgument
-// names an unknown setting.
+// or off), `nvjpeg_threads` (threads for each of these) and `jpeg_index` (true
+// or false). InvalidArgument names an unknown setting.
 absl::StatusOr<GpuLoaderOptions> GpuLoaderOptionsOf(
     int workers, const std::map<std::string, std::string>& settings);
 

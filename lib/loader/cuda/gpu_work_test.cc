@@ -263,7 +263,21 @@ TEST(GpuLoaderOptionsTest, MistakesAreNamed) {
               HasSubstr("nvjpeg=maybe"));
   const Settings settings = {{"color", "red"}};
   EXPECT_THAT(std::string(GpuLoaderOptionsOf(3, settings).status().message()),
-              HasSubstr("no setting color"));
+              HasSubstr("no setting color=red"));
+}
+
+TEST(GpuLoaderOptionsTest, AnIndexIsInsteadOfNvjpeg) {
+  Settings settings = {{"jpeg_index", "true"}};
+  const auto options = GpuLoaderOptionsOf(3, settings).value();
+  EXPECT_TRUE(options.jpeg_index);
+  EXPECT_EQ(options.hardware_threads + options.gpu_threads, 0);
+  settings["nvjpeg"] = "both";
+  EXPECT_THAT(std::string(GpuLoaderOptionsOf(3, settings).status().message()),
+              HasSubstr("nvjpeg=both: with jpeg_index"));
+  settings["jpeg_index"] = "false";
+  EXPECT_GT(GpuLoaderOptionsOf(3, settings)->gpu_threads, 0);
+  settings["jpeg_index"] = "/tmp/index";
+  EXPECT_FALSE(GpuLoaderOptionsOf(3, settings).ok());
 }
 
 using ::testing::ElementsAre;

@@ -60,6 +60,9 @@ class GpuEngine : public Engine {
   const FaultList* faults() const override {
     return runs_ ? &loader_->faults() : nullptr;
   }
+  std::string index_problem() const override {
+    return loader_->index_problem();
+  }
 
  private:
   const LoaderOptions options_;
