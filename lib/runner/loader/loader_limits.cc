@@ -100,6 +100,16 @@ double LoaderLimits::CopyBytesPerSecond() const {
   return fastest;
 }
 
+bool HasLimit(const LoaderSpec& spec, bool is_on_gpu, bool is_resized) {
+  const auto is_on = [&spec](const char* name) {
+    const auto found = spec.settings().find(name);
+    return found != spec.settings().end() && found->second == "true";
+  };
+  const bool gpu_decodes = is_on_gpu && spec.scope() != kCopyScope;
+  return !(is_resized && is_on("scaled_decode")) &&
+         !(gpu_decodes && is_on("jpeg_index"));
+}
+
 namespace {
 
 std::optional<Limit> DeviceDecodeLimit(const DeviceLimitInput& input) {

@@ -57,6 +57,10 @@ class LoaderLimits {
   std::map<std::string, DeviceLimits> known_devices_;
 };
 
+// False where decoding is other work than that of the limits: at a fraction of
+// the size, or by threads of the GPU.
+bool HasLimit(const LoaderSpec& spec, bool is_on_gpu, bool is_resized);
+
 // What limits a loader to a GPU.
 
 struct DeviceLimitInput {

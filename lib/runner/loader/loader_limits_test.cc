@@ -117,6 +117,20 @@ DeviceLimitInput Input(std::optional<double> cpu, double engines, double copy,
   return input;
 }
 
+TEST(DeviceLimitTest, ThereIsNoneWhereDecodingIsOtherWork) {
+  LoaderSpec spec;
+  spec.set_scope(kDecodeScope);
+  EXPECT_TRUE(HasLimit(spec, true, true));
+  (*spec.mutable_settings())["jpeg_index"] = "true";
+  EXPECT_TRUE(HasLimit(spec, false, true));
+  EXPECT_FALSE(HasLimit(spec, true, false));
+  spec.set_scope(kCopyScope);
+  EXPECT_TRUE(HasLimit(spec, true, false));
+  (*spec.mutable_settings())["scaled_decode"] = "true";
+  EXPECT_TRUE(HasLimit(spec, true, false));
+  EXPECT_FALSE(HasLimit(spec, true, true));
+}
+
 TEST(DeviceLimitTest, CpuAndEnginesDecodeTogether) {
   const auto limit = LowestDeviceLimit(Input(8000, 19000, 5e10, 1e5));
   ASSERT_TRUE(limit.has_value());

@@ -435,10 +435,7 @@ std::optional<WindowShape> LoaderWork::OwnWindowShape() const {
 
 std::optional<Limit> LoaderWork::LimitOfLoader(double reached) const {
   const std::optional<WindowShape> resized = OwnWindowShape();
-  // Decoding at a fraction of the size is different work.
-  const auto scaled = spec_.settings().find("scaled_decode");
-  if (resized.has_value() && scaled != spec_.settings().end() &&
-      scaled->second == "true") {
+  if (!HasLimit(spec_, job_.device() == "cuda", resized.has_value())) {
     return std::nullopt;
   }
   const std::optional<Limit> decode =
