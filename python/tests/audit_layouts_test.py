@@ -182,7 +182,7 @@ class LayoutsTest(unittest.TestCase):
         rows = [json.loads(line) for line in lines]
         read = codes.read_tokens([row["input_ids"] for row in rows])
         self.assertEqual(read.items, list(range(ITEMS)))
-        read = codes.read_tokens([row["text"].encode() for row in rows])
+        read = codes.read_tokens([list(row["text"].encode()) for row in rows])
         self.assertEqual(read.items, list(range(ITEMS)))
 
 
